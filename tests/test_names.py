@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 BEFORE = [line.split() for line in Path(__file__).with_name("names_before.txt").read_text().splitlines()]
 MODULES = {name for what, name in BEFORE if what == "module"}
 CLASSES = {name for what, name in BEFORE if what == "class"}
+FIELDS = {name for what, name in BEFORE if what == "field"}
+OPENAPI = Path(__file__).parents[1] / "docs/reference/openapi.json"
+DIALECTS = ("Blazar", "Ns", "Mci", "SubGroup", "Vm")
+"""How schemas are called whose fields other specifications name."""
 
 
 def classes(source: str) -> set[str]:
@@ -27,6 +32,18 @@ def test_no_module_has_a_name_from_before() -> None:
 
 def test_no_class_has_a_name_from_before() -> None:
     found = {file.name: names for file in SOURCES if (names := classes(file.read_text()) & CLASSES)}
+    assert found == {}
+
+
+def test_no_field_of_the_http_interface_has_a_name_from_before() -> None:
+    schemas = json.loads(OPENAPI.read_text())["components"]["schemas"]
+    found = {
+        name: names
+        for name, schema in schemas.items()
+        if not name.startswith(DIALECTS) and (names := set(schema.get("properties", ())) & FIELDS)
+    }
+    assert len(schemas) > 100
+    assert len(FIELDS) > 50
     assert found == {}
 
 

@@ -53,13 +53,13 @@ export default function Diagram({ of, current, taken, all = false }: Props) {
         })}
         {of.states.filter((s) => layout.nodes.has(s.name)).map((s) => {
           const at = layout.nodes.get(s.name) as Placed;
-          const of_ = tone(s.name, healthOf(s.state_class, s.bad));
+          const of_ = tone(s.name, healthOf(s.state_class, s.unhealthy));
           return (
             <g key={s.name} class={`node ${of_} ${s.state_class} ${s.name === current ? 'current' : ''} ${visited.has(s.name) ? 'visited' : ''}`}
               transform={`translate(${at.x - at.width / 2} ${at.y - at.height / 2})`} data-state={s.name} data-current={s.name === current || undefined}>
               <rect width={at.width} height={at.height} rx={s.state_class === 'transitional' ? at.height / 2 : 6} />
               <text x={at.width / 2} y={at.height / 2 + 4.5}>{s.name}</text>
-              <title>{`${s.name} (${s.state_class}): ${s.says}`}</title>
+              <title>{`${s.name} (${s.state_class}): ${s.description}`}</title>
             </g>
           );
         })}

@@ -17,7 +17,7 @@ export function lifecycle(kind: string): Promise<LifecycleDetail> {
     asked.set(kind, found);
     found.whole.then(
       (whole) => {
-        known.set(kind, new Map(whole.states.map((s) => [s.name, healthOf(s.state_class, s.bad)])));
+        known.set(kind, new Map(whole.states.map((s) => [s.name, healthOf(s.state_class, s.unhealthy)])));
         learnt.value += 1;
       },
       () => asked.delete(kind),

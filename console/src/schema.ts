@@ -1,4 +1,4 @@
-// Generated from docs/reference/openapi.json by `make docs`; do not edit. 8e72bfc7f08bc7aad290205dbb870b5b1f49ef491f118c404e5601265902a526
+// Generated from docs/reference/openapi.json by `make docs`; do not edit. bf856872c22bd5dea851f0e036fdc2e166f5800a12bfa3343d73fcb7da2bea20
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -6,7 +6,7 @@ export interface components {
         Accepted: {
             operation: components["schemas"]["OperationName"] | null;
             joined: boolean;
-            idle: boolean;
+            no_change: boolean;
             repeated: boolean;
             queued: boolean;
             position: number | null;
@@ -19,7 +19,7 @@ export interface components {
             revoked_at: string | null;
             last_seen: string | null;
             /** @default false */
-            there: boolean;
+            connected: boolean;
             /** @default  */
             version: string;
             rejected: {
@@ -80,14 +80,14 @@ export interface components {
             mode: "exclusive" | "intention";
             operation: string;
             action: string;
-            by: string;
+            principal: string;
             since: string | null;
         };
         ClaimHolder: {
             operation: string;
             action: string;
             path: string;
-            by: string;
+            principal: string;
             since: string | null;
         };
         ClaimPage: {
@@ -99,21 +99,21 @@ export interface components {
         /** @enum {string} */
         Code: "unknown-action" | "not-the-actor" | "not-permitted" | "lane-not-allowed" | "lane-not-served" | "wrong-state" | "in-progress" | "held" | "parent" | "not-empty" | "quota" | "not-forceable" | "needs-reason" | "no-member" | "stale" | "taken" | "not-due" | "not-expected" | "orphan" | "key-reused" | "changed" | "ended" | "not-cancellable" | "not-retryable" | "not-queued" | "stopping" | "not-found";
         DemandAnswer: {
-            news: number;
-            late: number;
+            accepted: number;
+            outdated: number;
         };
         DriftReport: {
             path: string;
             kind: string;
             lane: string;
-            believed: string;
-            expects: string;
-            seen: string | null;
-            agrees: boolean | null;
-            why: ("moving" | "unasked" | "no-agent" | "no-provider" | "unsaid") | null;
-            seen_at: string | null;
+            recorded: string;
+            expected: string;
+            observed: string | null;
+            matches: boolean | null;
+            reason: ("moving" | "unasked" | "no-agent" | "no-provider" | "unsaid") | null;
+            observed_at: string | null;
             /** @default  */
-            would: string;
+            next_action: string;
         };
         DriftReportPage: {
             items: components["schemas"]["DriftReport"][];
@@ -126,26 +126,26 @@ export interface components {
             kind: string;
             action: string;
             state: string;
-            joins: boolean;
-            idle: boolean;
-            waits: boolean;
-            moves: components["schemas"]["PlannedTransition"][];
+            would_join: boolean;
+            no_change: boolean;
+            would_queue: boolean;
+            transitions: components["schemas"]["PlannedTransition"][];
             claims: components["schemas"]["PlannedClaim"][];
             orders: components["schemas"]["PlannedOrder"][];
             timers: components["schemas"]["PlannedTimer"][];
-            calls: string[];
-            way: string[];
-            fails: string;
+            provider_calls: string[];
+            states: string[];
+            failure_state: string;
             members: components["schemas"]["MemberClass"][];
         };
         Elapsed: {
             /** Format: date-time */
             since: string;
-            declared: number | null;
+            limit: number | null;
             deadline: string | null;
-            usual: number | null;
+            typical: number | null;
             p99: number | null;
-            moves: number;
+            samples: number;
             lane: string;
             late: boolean;
             overdue: boolean;
@@ -156,9 +156,9 @@ export interface components {
             action: string;
             state: string;
             allowed: boolean;
-            joins: boolean;
-            idle: boolean;
-            waits: boolean;
+            would_join: boolean;
+            no_change: boolean;
+            would_queue: boolean;
             reasons: components["schemas"]["Reason"][];
             holder: components["schemas"]["ClaimHolder"] | null;
             holders: components["schemas"]["ClaimHolder"][];
@@ -171,15 +171,15 @@ export interface components {
             steps: number;
         };
         FieldError: {
-            where: string;
-            says: string;
+            location: string;
+            message: string;
         };
         Finding: {
-            what: string;
+            check: string;
             grade: components["schemas"]["Grade"];
-            says: string;
+            message: string;
             /** @default  */
-            do: string;
+            remedy: string;
         };
         /** @enum {string} */
         Grade: "ok" | "warn" | "bad";
@@ -199,7 +199,7 @@ export interface components {
         };
         GroupStatus: {
             resource: components["schemas"]["Resource"];
-            text: string;
+            summary: string;
             counts: {
                 [key: string]: number;
             };
@@ -215,7 +215,7 @@ export interface components {
         GroupStatusPart: {
             name: string;
             lane: string;
-            text: string;
+            summary: string;
             counts: {
                 [key: string]: number;
             };
@@ -245,7 +245,7 @@ export interface components {
             };
             operation: string | null;
             principal: string;
-            through: number;
+            position: number;
         };
         Hold: {
             since: string | null;
@@ -259,8 +259,8 @@ export interface components {
                 [key: string]: unknown;
             };
             node: string | null;
-            works: boolean;
-            why: string;
+            healthy: boolean;
+            reason: string;
             /** Format: date-time */
             added_at: string;
         };
@@ -272,7 +272,7 @@ export interface components {
         };
         InventorySupport: {
             lane: string;
-            asked: boolean;
+            requested: boolean;
         };
         Invitation: {
             name: string;
@@ -332,7 +332,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @default  */
-            told_by: string;
+            reported_by: string;
         };
         Lane: {
             lane: string;
@@ -344,7 +344,7 @@ export interface components {
             untaken: number;
             throttled: number;
             throttled_at: string | null;
-            survey_at: string | null;
+            next_inventory_at: string | null;
             /** @default [] */
             namespaces: string[];
         };
@@ -354,11 +354,11 @@ export interface components {
             allowed: boolean;
             changed: boolean;
             /** @default [] */
-            taken: string[];
+            revoked: string[];
             /** @default false */
-            outranks: boolean;
+            overrides: boolean;
             /** @default [] */
-            besides: string[];
+            still_denied: string[];
         };
         LaneGrant: {
             lane: string;
@@ -388,7 +388,7 @@ export interface components {
             fired: number;
             median: number;
             p99: number;
-            worst: number;
+            maximum: number;
         };
         Lease: {
             /** Format: uuid */
@@ -402,7 +402,7 @@ export interface components {
             /** Format: date-time */
             end: string;
             before_end: string | null;
-            made_at: string | null;
+            created_at: string | null;
             changed_at: string | null;
             reservations: components["schemas"]["Reservation"][];
             events: components["schemas"]["LeaseEvent"][];
@@ -425,7 +425,7 @@ export interface components {
             fired_at: string | null;
             /** @default  */
             error: string;
-            readonly late: number | null;
+            readonly delay: number | null;
         };
         LeasePage: {
             items: components["schemas"]["Lease"][];
@@ -435,48 +435,48 @@ export interface components {
         };
         LifecycleAction: {
             name: string;
-            says: string;
-            starts: string[];
-            through: string[];
-            ends: string;
-            fails: string;
-            by: string[];
-            undo: string;
+            description: string;
+            source: string[];
+            via: string[];
+            target: string;
+            on_failure: string;
+            actors: string[];
+            rollback: string;
             forceable: boolean;
-            respec: boolean;
-            steers: string;
+            updates_spec: boolean;
+            signals: string;
             observes: boolean;
             needs_reason: boolean;
         };
         LifecycleDetail: {
             kind: string;
             family: string;
-            says: string;
+            description: string;
             parent: string;
             members: string;
             states: components["schemas"]["LifecycleState"][];
             actions: components["schemas"]["LifecycleAction"][];
-            moves: components["schemas"]["LifecycleTransition"][];
+            transitions: components["schemas"]["LifecycleTransition"][];
             findings: components["schemas"]["LifecycleFinding"][];
             explored: components["schemas"]["ExploredSize"] | null;
             registered: components["schemas"]["RegisteredLifecycle"] | null;
         };
         LifecycleFinding: {
             rule: string;
-            where: string;
-            says: string;
-            mend: string;
+            location: string;
+            message: string;
+            fix: string;
         };
         LifecycleName: {
             kind: string;
             family: string;
-            says: string;
+            description: string;
             parent: string;
             members: string;
             version: number | null;
             states: number;
             actions: number;
-            moves: number;
+            transitions: number;
             findings: number;
         };
         LifecycleNamePage: {
@@ -489,15 +489,15 @@ export interface components {
             name: string;
             /** @enum {string} */
             state_class: "stable" | "transitional" | "final" | "absent";
-            says: string;
-            bad: boolean;
-            deadline: number | null;
+            description: string;
+            unhealthy: boolean;
+            timeout: number | null;
             awaits: string | null;
         };
         LifecycleTransition: {
             source: string;
             trigger: string;
-            on: string;
+            detail: string;
             actor: string;
             target: string;
             forced: boolean;
@@ -510,7 +510,7 @@ export interface components {
             omitted: number;
         };
         Login: {
-            open: boolean;
+            anonymous_access: boolean;
             issuer: string | null;
             client: string | null;
             scopes: string;
@@ -519,7 +519,7 @@ export interface components {
             state: string;
             members: number;
             /** @enum {string} */
-            does: "acts" | "joins" | "nothing" | "skipped";
+            effect: "acts" | "joins" | "nothing" | "skipped";
             /** @default  */
             target: string;
             /** @default [] */
@@ -537,7 +537,7 @@ export interface components {
             last: number;
             /** Format: date-time */
             until: string;
-            waits: boolean;
+            pending: boolean;
         };
         NextArchives: {
             next: components["schemas"]["NextArchive"] | null;
@@ -547,17 +547,17 @@ export interface components {
             id: string;
             event: string;
             /** Format: date-time */
-            made_at: string;
+            created_at: string;
             url: string;
-            tries: number;
+            attempts: number;
             delivered_at: string | null;
             error: string;
         };
         ObservedGroupStatus: {
             members: number;
             calls: number;
-            saved: number;
-            left: components["schemas"]["UnobservedGroupStatus"][];
+            calls_saved: number;
+            unobserved: components["schemas"]["UnobservedGroupStatus"][];
         };
         Operation: {
             id: string;
@@ -585,20 +585,20 @@ export interface components {
             /** @default [] */
             reasons: components["schemas"]["Reason"][];
             /** @default  */
-            says: string;
+            message: string;
             skipped: {
                 [key: string]: number;
             };
             /** @default 0 */
             orders: number;
             place: string | null;
-            lasts: components["schemas"]["Elapsed"] | null;
+            elapsed: components["schemas"]["Elapsed"] | null;
             readonly queued: boolean;
         };
         OperationMember: {
             path: string;
             outcome: string;
-            says: string;
+            message: string;
             /** Format: date-time */
             at: string;
         };
@@ -629,9 +629,9 @@ export interface components {
                 [key: string]: unknown;
             };
             /** Format: date-time */
-            since: string;
+            first_observed_at: string;
             /** Format: date-time */
-            seen_at: string;
+            last_observed_at: string;
         };
         OrphanPage: {
             items: components["schemas"]["Orphan"][];
@@ -647,15 +647,15 @@ export interface components {
             classes: {
                 [key: string]: number;
             };
-            under_way: number;
+            in_progress: number;
             waiting: number;
-            trouble: components["schemas"]["UnhealthyResource"][];
-            more_trouble: boolean;
+            unhealthy: components["schemas"]["UnhealthyResource"][];
+            more_unhealthy: boolean;
             calls_made: number | null;
             calls_saved: number | null;
-            moves: number[] | null;
-            agents_there: number | null;
-            agents_away: number | null;
+            transitions: number[] | null;
+            agents_connected: number | null;
+            agents_disconnected: number | null;
             throttled: components["schemas"]["ThrottledLane"][];
         };
         PlannedClaim: {
@@ -670,7 +670,7 @@ export interface components {
         };
         PlannedTimer: {
             name: string;
-            after: number;
+            seconds: number;
         };
         PlannedTransition: {
             source: string;
@@ -737,9 +737,9 @@ export interface components {
             more: boolean;
         };
         Quota: {
-            what: string;
+            resource: string;
             used: number;
-            most: number | null;
+            limit: number | null;
         };
         Quotas: {
             path: string;
@@ -752,17 +752,17 @@ export interface components {
         RegisteredLifecycle: {
             version: number;
             document: string;
-            by: string;
+            registered_by: string;
             /** Format: date-time */
-            at: string;
+            registered_at: string;
             explored: {
                 [key: string]: unknown;
             };
         };
         Remedy: {
             /** @enum {string} */
-            what: "wait" | "ask" | "force" | "reason" | "parent" | "quota" | "empty" | "actor" | "permission" | "lane" | "nothing";
-            says: string;
+            kind: "wait" | "ask" | "force" | "reason" | "parent" | "quota" | "empty" | "actor" | "permission" | "lane" | "nothing";
+            description: string;
             /** @default [] */
             actions: string[];
             /** @default  */
@@ -790,7 +790,7 @@ export interface components {
             state: string;
             /** @enum {string} */
             state_class: "stable" | "transitional" | "final" | "absent";
-            tag: string;
+            etag: string;
             lane: string;
             spec: {
                 [key: string]: unknown;
@@ -806,7 +806,7 @@ export interface components {
             timers: {
                 [key: string]: string;
             };
-            seen_at: string | null;
+            observed_at: string | null;
             changed_at: string | null;
             created_at: string | null;
             members: {
@@ -830,27 +830,27 @@ export interface components {
             id: string;
             action: string;
             place: string;
-            by: string;
+            principal: string;
             /** Format: date-time */
             since: string;
             total: number;
             remaining: number;
             failed: number;
-            asked: boolean;
+            expanded: boolean;
             cancelled: boolean;
         };
         RunningOperation: {
             id: string;
             action: string;
             phase: string;
-            origin: string;
-            aims_at: string;
+            source: string;
+            target: string;
             attempt: number;
-            by: string;
+            principal: string;
             since: string | null;
             /** @default false */
             cancelled: boolean;
-            lasts: components["schemas"]["Elapsed"] | null;
+            elapsed: components["schemas"]["Elapsed"] | null;
         };
         ScaledInstance: {
             path: string;
@@ -865,10 +865,10 @@ export interface components {
             /** Format: date-time */
             changed_at: string;
             code: string;
-            says: string;
-            judged_at: string | null;
+            message: string;
+            evaluated_at: string | null;
             demand: components["schemas"]["KnownDemand"][];
-            acts: components["schemas"]["ScalingAction"][];
+            actions: components["schemas"]["ScalingAction"][];
             instances: components["schemas"]["ScaledInstance"][];
         };
         ScalingAction: {
@@ -926,7 +926,7 @@ export interface components {
         ServingAgent: {
             name: string;
             version: string;
-            there: boolean;
+            connected: boolean;
             /** Format: date-time */
             last_seen: string;
             /** @default  */
@@ -939,27 +939,27 @@ export interface components {
             lane: string;
             operation: string;
             action: string;
-            by: string;
+            principal: string;
             phase: string | null;
             outcome: string | null;
             /** Format: date-time */
             since: string;
-            lasts: components["schemas"]["Elapsed"] | null;
-            why: components["schemas"]["StuckCause"][];
-            probed: components["schemas"]["StuckObservation"][];
-            misses: number;
-            decided: string;
+            elapsed: components["schemas"]["Elapsed"] | null;
+            causes: components["schemas"]["StuckCause"][];
+            observations: components["schemas"]["StuckObservation"][];
+            missed_observations: number;
+            resolution: string;
             steps: components["schemas"]["SuggestedStep"][];
         };
         StuckCause: {
             /** @enum {string} */
             code: "no-agent" | "late" | "overdue" | "probing" | "fencing" | "unattended" | "blocked" | "unknown" | "settled";
-            says: string;
+            message: string;
         };
         StuckObservation: {
             /** Format: date-time */
             at: string;
-            seen: string;
+            observed: string;
         };
         StuckPage: {
             items: components["schemas"]["Stuck"][];
@@ -969,8 +969,8 @@ export interface components {
         };
         SuggestedStep: {
             /** @enum {string} */
-            what: "wait" | "agent" | "cancel" | "retry" | "ask";
-            says: string;
+            kind: "wait" | "agent" | "cancel" | "retry" | "ask";
+            description: string;
             /** @default  */
             operation: string;
             /** @default [] */
@@ -988,7 +988,7 @@ export interface components {
             path: string;
             kind: string;
             action: string;
-            how: string;
+            change: string;
             lane: string;
             fields: string[];
         };
@@ -998,7 +998,7 @@ export interface components {
             state: string;
             lane: string;
             count: number;
-            up: number | null;
+            running: number | null;
             operation: string | null;
         };
         SystemPlan: {
@@ -1026,16 +1026,16 @@ export interface components {
             path: string;
             kind: string;
             /** Format: date-time */
-            begin: string;
-            end: string | null;
-            origin: string;
+            started_at: string;
+            ended_at: string | null;
+            source: string;
             phases: components["schemas"]["TimelinePhase"][];
             outcome: string | null;
-            says: string;
+            message: string;
         };
         TimelineError: {
             outcome: string;
-            says: string;
+            message: string;
             members: number;
             path: string;
         };
@@ -1088,7 +1088,7 @@ export interface components {
             state: string;
             /** Format: date-time */
             since: string;
-            says: string;
+            message: string;
         };
         UnhealthyResource: {
             path: string;
@@ -1098,13 +1098,13 @@ export interface components {
             state_class: "stable" | "transitional" | "final" | "absent";
             /** Format: date-time */
             since: string;
-            why: string;
+            reason: string;
         };
         /** @enum {string} */
         UnknownReason: "moving" | "unasked" | "no-agent" | "no-provider" | "unsaid" | "still" | "final";
         UnobservedGroupStatus: {
             state: string;
-            why: components["schemas"]["UnknownReason"];
+            reason: components["schemas"]["UnknownReason"];
             members: number;
             oldest: string | null;
         };
@@ -1112,8 +1112,8 @@ export interface components {
             name: string;
             groups: string[];
             roles: components["schemas"]["RoleBinding"][];
-            open: boolean;
-            until: string | null;
+            anonymous_access: boolean;
+            expires_at: string | null;
         };
     };
     responses: never;

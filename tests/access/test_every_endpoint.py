@@ -207,7 +207,7 @@ RULES = {
     "PUT /v1/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={"lane": "rack.a"}, fills=HOST),
     "DELETE /v1/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=HOST, before=host),
     "PUT /v1/hosts/{name}/works": Rule(
-        ADMIN, hidden=False, seen_by=KNOWN, body={"works": False, "why": "x"}, fills=HOST, before=host
+        ADMIN, hidden=False, seen_by=KNOWN, body={"healthy": False, "reason": "x"}, fills=HOST, before=host
     ),
     "GET /v1/scaling": Rule(KNOWN),
     "PUT /v1/scaling/{namespace}/{name}": Rule(ACT, body=SCALING, fills=POLICY_OF_SHOP),

@@ -103,7 +103,7 @@ def test_dry_run_and_explanation_reject_what_the_request_would_be_rejected_for(t
         found = web.get("/v1/explain", params=asked).json()
         assert not found["allowed"]
         assert [reason["code"] for reason in found["reasons"]] == ["lane-not-allowed"]
-        assert [remedy["what"] for remedy in found["remedies"]] == ["lane"]
+        assert [remedy["kind"] for remedy in found["remedies"]] == ["lane"]
         allow(town, "sim.a", "a")
         assert web.post("/v1/resources/a/m/g/1", json=VM, params={"dry_run": True}).status_code == 200
         assert web.get("/v1/explain", params=asked).json()["allowed"]
@@ -142,7 +142,7 @@ def test_booking_takes_hosts_of_allowed_lanes_alone(town: House) -> None:
             time.sleep(0.02)
         assert web.get("/v1/resources/a/one/r0").json()["lane"] == "rack.a"
         assert web.get("/v1/resources/a/two/r0").status_code == 404
-        assert "may not use the lane rack.b" in web.get(f"/v1/operations/{ids['two']}").json()["says"]
+        assert "may not use the lane rack.b" in web.get(f"/v1/operations/{ids['two']}").json()["message"]
 
 
 def test_denied_lane_takes_nothing_new_and_what_is_there_goes_on(town: House) -> None:
@@ -150,7 +150,7 @@ def test_denied_lane_takes_nothing_new_and_what_is_there_goes_on(town: House) ->
     with town.as_("a") as web:
         assert web.post("/v1/resources/a/m/g/1", json=VM).status_code == 202
         town.cell.settle("/a/m/g/1", id="i-1")
-        assert deny(town, "sim.a", "a", reason="unpaid").json()["taken"] == ["sim.a a"]
+        assert deny(town, "sim.a", "a", reason="unpaid").json()["revoked"] == ["sim.a a"]
         refused(web.post("/v1/resources/a/m/g/2", json=VM))
         for action in ("suspend", "resume", "terminate"):
             answer = web.post("/v1/resources/a/m/g/1", json={"action": action})
@@ -167,7 +167,7 @@ def test_denied_lane_takes_no_new_spec(town: House) -> None:
         )
     )
     update = {"action": "update", "spec": {"nodes": 2}}
-    assert deny(town, THEIRS, "b").json()["outranks"]
+    assert deny(town, THEIRS, "b").json()["overrides"]
     with town.as_("b") as web:
         refused(web.post("/v1/resources/b/berlin/c", json=update))
         refused(web.post("/v1/resources/b/berlin/d", json={"kind": "clusterinst"}))
@@ -294,7 +294,7 @@ def test_group_with_a_member_lane_denied_meanwhile_makes_no_member_there(town: H
         town.cell.settle("/a/web/a/1")
         operation = made.json()["operation"]["id"]
         (skipped,) = web.get(f"/v1/operations/{operation}/members").json()["items"]
-        assert "may not use the lane sim.b" in skipped["says"]
+        assert "may not use the lane sim.b" in skipped["message"]
 
 
 SCALING = {

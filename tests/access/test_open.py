@@ -34,7 +34,7 @@ def test_an_issuer_is_reached_safely(monkeypatch: pytest.MonkeyPatch, issuer: st
 
 def test_a_page_of_another_address_is_not_let_in(migrated: str) -> None:
     with house(migrated, Authenticator(open=True)) as one, httpx.Client(base_url=one.url, trust_env=False) as web:
-        assert web.get("/v1/whoami").json()["open"] is True
+        assert web.get("/v1/whoami").json()["anonymous_access"] is True
         assert web.post("/v1/resources/shop/a/b/1", json=VM).status_code == 202
         assert web.post("/v1/resources/shop/a/b/2", json=VM, headers={"Origin": one.url}).status_code == 202
         for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}, {"Origin": "null"}):

@@ -223,7 +223,7 @@ def test_a_bad_policy_changes_nothing(furnished: House) -> None:
     with furnished.as_("admin") as web:
         answer = web.put("/v1/policies/odd", json={"text": "permit (all);"})
         assert answer.status_code == 422
-        assert answer.json()["errors"][0]["where"] == "body.text"
+        assert answer.json()["errors"][0]["location"] == "body.text"
         assert web.get("/v1/policies").json()["items"] == []
 
 

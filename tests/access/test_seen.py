@@ -61,13 +61,13 @@ def test_the_overview_counts_what_one_sees(lived_in: House) -> None:
     assert vms("viewer@shop") == vms("stranger") == 3
     with lived_in.as_("viewer@shop") as web:
         said = web.get("/v1/overview").json()
-    assert said["moves"] is None
-    assert said["agents_there"] is None
+    assert said["transitions"] is None
+    assert said["agents_connected"] is None
     with lived_in.as_("stranger") as web, lived_in.as_("viewer") as all_:
-        theirs, whole = (each.get("/v1/overview").json()["under_way"] for each in (web, all_))
-    assert said["under_way"] > 0
-    assert said["under_way"] + theirs == whole
-    assert [one["path"] for one in said["trouble"]] == ["/shop/lost/g/1"]
+        theirs, whole = (each.get("/v1/overview").json()["in_progress"] for each in (web, all_))
+    assert said["in_progress"] > 0
+    assert said["in_progress"] + theirs == whole
+    assert [one["path"] for one in said["unhealthy"]] == ["/shop/lost/g/1"]
 
 
 def lines(events: Iterator[str]) -> Iterator[dict[str, object]]:

@@ -44,7 +44,7 @@ def after_a_moment(house: House, token: str) -> int:
 def test_what_can_be_no_namespace_is_refused_whoever_asks(empty: House, who: str, namespace: str) -> None:
     with empty.as_(who) as web:
         answer = web.post("/v1/tokens", json={"name": "t", "roles": [{"role": "viewer", "namespace": namespace}]})
-    assert (answer.status_code, answer.json()["errors"][0]["where"]) == (422, "body.roles.0.namespace")
+    assert (answer.status_code, answer.json()["errors"][0]["location"]) == (422, "body.roles.0.namespace")
 
 
 async def test_a_token_is_shown_once_and_kept_as_a_hash(empty: House, migrated: str) -> None:
@@ -66,7 +66,7 @@ def test_halves_of_characters_are_refused(empty: House) -> None:
     with empty.as_("admin") as web:
         answer = web.post("/v1/tokens", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422, answer.text
-    assert answer.json()["errors"][0]["where"] == "body.roles.0.namespace"
+    assert answer.json()["errors"][0]["location"] == "body.roles.0.namespace"
 
 
 def test_a_revoked_token_lets_nobody_in_after_a_second(empty: House) -> None:
@@ -236,7 +236,7 @@ def test_whoever_shows_nothing_is_told_how(furnished: House) -> None:
         said = web.get("/v1/resources").json()
         assert said["code"] == "not-known"
         assert web.get("/v1/login").json() == {
-            "open": False,
+            "anonymous_access": False,
             "issuer": None,
             "client": None,
             "scopes": web.get("/v1/login").json()["scopes"],

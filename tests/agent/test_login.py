@@ -43,13 +43,15 @@ async def test_agent_that_its_provider_rejects_is_unhealthy_until_it_does_not(
             page = await view.lanes("", 10)
             found = next((each.agents for each in page.items if each.lane == lane), ())
             return (
-                bool(found) and found[0].there and (wanted in found[0].rejected if wanted else not found[0].rejected)
+                bool(found)
+                and found[0].connected
+                and (wanted in found[0].rejected if wanted else not found[0].rejected)
             )
 
         await until(lambda: says("UnauthorizedOperation"))
         finding = rejected([dict(each) for each in await one.store.agents.read_all()])
-        assert (finding.grade, lane in finding.says) == (Grade.BAD, True)
-        assert "UnauthorizedOperation" in finding.says
+        assert (finding.grade, lane in finding.message) == (Grade.BAD, True)
+        assert "UnauthorizedOperation" in finding.message
         await world.heal()
         await until(lambda: says(""))
         assert rejected([dict(each) for each in await one.store.agents.read_all()]).grade is Grade.OK

@@ -47,7 +47,7 @@ def tumblebug_faults(said: dict[str, Any]) -> Iterator[str]:
     if counts.pop("Total", 0) != members.total() or counts != members:
         yield f"counts {dict(counts)} beside members {dict(members)}"
     if said["status"] != text_of(members):
-        yield f"text {said['status']} beside members {dict(members)}"
+        yield f"summary {said['status']} beside members {dict(members)}"
     if (said["targetAction"] == NONE) != (said["targetStatus"] == NONE) and said["targetAction"] != "Refine":
         yield f"target {said['targetAction']} to {said['targetStatus']}"
     if MOVING & set(members) and said["targetAction"] == NONE:
@@ -67,20 +67,20 @@ def status_faults(said: dict[str, Any]) -> Iterator[str]:
     """What contradicts itself in an answer of `/v1/status`."""
     members = Counter({name.removeprefix("count"): n for name, n in said["counts"].items() if n})
     total = members.pop("Total", 0)
-    if total != members.total() or said["text"] != text_of(members):
-        yield f"text {said['text']} beside counts {said['counts']}"
+    if total != members.total() or said["summary"] != text_of(members):
+        yield f"summary {said['summary']} beside counts {said['counts']}"
     for parts in (said["groups"], said["lanes"]) if said["resource"]["kind"] == "mci" else ():
         sums: Counter[str] = sum((Counter(part["counts"]) for part in parts), Counter())
         if sums != members:
             yield f"parts {dict(sums)} beside counts {dict(members)}"
-        if any(part["text"] != text_of(Counter(part["counts"])) for part in parts):
+        if any(part["summary"] != text_of(Counter(part["counts"])) for part in parts):
             yield f"parts {parts}"
     if MOVING & set(members) and said["target_action"] == NONE:
         yield f"no target, and counts {said['counts']}"
     if (said["operation"] is None) != (said["resource"]["operation"] is None):
         yield f"operation {said['operation']} beside {said['resource']['operation']}"
     if said["stable"] != (said["operation"] is None and not MOVING & set(members)):
-        yield f"settled {said['settled']} beside counts {said['counts']}"
+        yield f"stable {said['stable']} beside counts {said['counts']}"
     yield from word_faults(said["resource"], members)
 
 
@@ -319,7 +319,7 @@ def test_group_has_one_state_word_everywhere_after_every_change(cell: Cell, web:
         shown = {
             web.get(f"/v1/resources{of}").json()["state"],
             counts["resource"]["state"],
-            counts["text"].removeprefix("Partial-").partition(":")[0],
+            counts["summary"].removeprefix("Partial-").partition(":")[0],
             *(node["state"] for node in nodes if node["path"] == of),
             *(item["state"] for item in listed if item["path"] == of),
         }
@@ -347,5 +347,5 @@ def test_group_has_one_state_word_everywhere_after_every_change(cell: Cell, web:
     for vm in ("back/2", "front/1"):
         cell.settle(f"{path}/{vm}")
     assert (words(path), words(f"{path}/front"), words(f"{path}/back")) == ({"Terminated"},) * 3
-    trouble = web.get("/v1/overview").json()["trouble"]
+    trouble = web.get("/v1/overview").json()["unhealthy"]
     assert not [one for one in trouble if one["path"].startswith(path)]

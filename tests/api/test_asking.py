@@ -21,12 +21,12 @@ def explain(web: httpx.Client, path: str, action: str, **more: Any) -> dict[str,
 
 
 def helps(said: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    return [(remedy["what"], remedy["actions"]) for remedy in said["remedies"]]
+    return [(remedy["kind"], remedy["actions"]) for remedy in said["remedies"]]
 
 
 def trace(cell: Cell, web: httpx.Client, ns: str) -> Any:
     """All that a question must not change."""
-    journal = web.get("/v1/journal", params={"path": f"/{ns}", "after": 0}).json()["items"]
+    journal = web.get("/v1/journal", params={"path": f"/{ns}", "seconds": 0}).json()["items"]
     resources = web.get("/v1/resources", params={"below": f"/{ns}", "specs": True}).json()["items"]
     claims = web.get("/v1/claims", params={"below": f"/{ns}"}).json()["items"]
     return cell.numbered() and journal, resources, claims, len(cell.sent)
@@ -68,7 +68,7 @@ def test_who_holds_it_and_what_comes_after(cell: Cell, web: httpx.Client, ns: st
     assert helps(said) == [("wait", []), ("ask", ["resume"])]
     assert said["remedies"][0]["operation"] == id
     assert helps(explain(web, path, "resume")) == [("wait", [])]  # it starts where suspend ends
-    assert explain(web, path, "suspend")["joins"]
+    assert explain(web, path, "suspend")["would_join"]
 
 
 @pytest.mark.req("X-01")
@@ -99,7 +99,7 @@ def test_every_reason_has_a_remedy(
     running(cell, web, path)
     said = explain(web, path, action, **more)
     assert (said["allowed"], said["reasons"][0]["code"]) == (False, code)
-    assert what in [remedy["what"] for remedy in said["remedies"]]
+    assert what in [remedy["kind"] for remedy in said["remedies"]]
 
 
 def test_what_is_idle_is_said_to_be(cell: Cell, web: httpx.Client, ns: str) -> None:
@@ -108,7 +108,7 @@ def test_what_is_idle_is_said_to_be(cell: Cell, web: httpx.Client, ns: str) -> N
     web.post(f"/v1/resources{path}?action=terminate")
     cell.settle(path)
     said = explain(web, path, "terminate")
-    assert (said["allowed"], said["idle"]) == (True, True)
+    assert (said["allowed"], said["no_change"]) == (True, True)
 
 
 @pytest.mark.req("X-02")
@@ -124,18 +124,18 @@ def test_a_dry_run_shows_all_and_does_nothing(cell: Cell, web: httpx.Client, ns:
         "kind": "vm",
         "action": "suspend",
         "state": "Running",
-        "joins": False,
-        "idle": False,
-        "waits": False,
-        "moves": [
+        "would_join": False,
+        "no_change": False,
+        "would_queue": False,
+        "transitions": [
             {"source": "Running", "target": "Suspending", "trigger": "request", "word": "suspend", "actor": "user"}
         ],
         "claims": [{"path": path, "mode": "exclusive", "change": "take"}],
         "orders": [{"verb": "suspend", "lane": "sim.a", "members": 1}],
-        "timers": [{"name": "resend", "after": 10}, {"name": "deadline", "after": 600}],
-        "calls": ["suspend"],
-        "way": ["Running", "Suspending", "Suspended"],
-        "fails": "Failed",
+        "timers": [{"name": "resend", "seconds": 10}, {"name": "deadline", "seconds": 600}],
+        "provider_calls": ["suspend"],
+        "states": ["Running", "Suspending", "Suspended"],
+        "failure_state": "Failed",
         "members": [],
     }
     assert trace(cell, web, ns) == before
@@ -147,7 +147,7 @@ def test_a_dry_run_shows_all_and_does_nothing(cell: Cell, web: httpx.Client, ns:
 def test_a_dry_run_of_a_creation(cell: Cell, web: httpx.Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     said = web.post(f"/v1/resources{path}?dry_run=true", json={"kind": "vm", "spec": SPEC}).json()
-    assert (said["way"], said["orders"]) == (
+    assert (said["states"], said["orders"]) == (
         ["Absent", "Creating", "Running"],
         [{"verb": "create", "lane": "sim.a", "members": 1}],
     )
@@ -174,7 +174,7 @@ def test_a_dry_run_of_a_group_counts_its_members_by_what_they_would_do(
         {"verb": "suspend", "lane": "sim.a", "members": 3},
         {"verb": "suspend", "lane": "sim.b", "members": 1},
     ]
-    parts = {(part["state"], part["does"]): part for part in said["members"]}
+    parts = {(part["state"], part["effect"]): part for part in said["members"]}
     assert {key: part["members"] for key, part in parts.items()} == {("Running", "acts"): 4, ("Failed", "skipped"): 1}
     assert parts["Failed", "skipped"]["reasons"][0]["code"] == "wrong-state"
 
@@ -199,7 +199,7 @@ def test_what_is_above_helps_where_it_is_in_the_way_and_nowhere_else(cell: Cell,
     cell.put(f"/{ns}/site/c/web", "appinst")
     said = explain(web, f"/{ns}/site/c/web", "delete")
     assert not said["allowed"]
-    assert [remedy["says"] for remedy in said["remedies"]] == ["bring its cloudlet to Ready"]
+    assert [remedy["description"] for remedy in said["remedies"]] == ["bring its cloudlet to Ready"]
 
 
 @pytest.mark.req("X-01")
@@ -217,4 +217,4 @@ def test_explain_of_an_edge_error_names_undo_as_the_way_out(
         assert remedy["actions"][0] == "undo"
     else:
         assert remedy["actions"] == ["undo"]
-        assert remedy["says"] == "first undo: update starts in Ready"
+        assert remedy["description"] == "first undo: update starts in Ready"

@@ -118,7 +118,7 @@ def test_what_was_cancelled_is_tried_once_more(cell: Cell, web: httpx.Client, ns
     assert said == {
         "operation": {"id": new, "action": "suspend", "kind": "vm", "path": path},
         "joined": False,
-        "idle": False,
+        "no_change": False,
         "repeated": False,
         "queued": False,
         "position": None,
@@ -168,7 +168,7 @@ def test_what_is_reached_by_now_is_idle(cell: Cell, web: httpx.Client, ns: str) 
     web.post(f"/v1/resources{path}?action=terminate")
     cell.settle(path)
     answer = web.post(f"/v1/operations/{id}/retry")
-    assert (answer.status_code, answer.json()["idle"], answer.json()["operation"]) == (200, True, None)
+    assert (answer.status_code, answer.json()["no_change"], answer.json()["operation"]) == (200, True, None)
 
 
 # Keys on what begins no operation of its own

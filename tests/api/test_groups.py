@@ -42,7 +42,7 @@ def test_members_that_did_not_follow_are_listed_and_tried_once_more(cell: Cell, 
         (f"{path}/g/1", "failed"),
         (f"{path}/g/3", "skipped"),
     ]
-    assert listed["items"][1]["says"] == "terminate cannot start in Failed; it could be forced, with a reason"
+    assert listed["items"][1]["message"] == "terminate cannot start in Failed; it could be forced, with a reason"
     page = web.get(f"/v1/operations/{id}/members?limit=1").json()
     rest = web.get(f"/v1/operations/{id}/members", params={"cursor": page["next"]}).json()
     assert page["items"] + rest["items"] == listed["items"]
@@ -84,14 +84,14 @@ def test_group_with_nothing_to_do_answers_so_and_moves_nothing(cell: Cell, web: 
     path = group(cell, web, ns, 2)
     before = cell.numbered()
     answer = web.post(f"/v1/resources{path}?action=refine")
-    assert (answer.status_code, answer.json()["idle"], answer.json()["operation"]) == (200, True, None)
+    assert (answer.status_code, answer.json()["no_change"], answer.json()["operation"]) == (200, True, None)
     ask(cell, web, path, "terminate")
     for i in range(2):
         cell.settle(f"{path}/g/{i}")
     assert web.get(f"/v1/resources{path}").json()["state"] == "Terminated"
     before = cell.numbered()
     answer = web.post(f"/v1/resources{path}?action=terminate")
-    assert (answer.status_code, answer.json()["idle"], answer.json()["operation"]) == (200, True, None)
+    assert (answer.status_code, answer.json()["no_change"], answer.json()["operation"]) == (200, True, None)
     assert cell.numbered() == before
 
 

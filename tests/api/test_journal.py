@@ -67,7 +67,7 @@ def test_claims_are_held_while_an_operation_lasts(cell: Cell, web: httpx.Client,
     claims = web.get("/v1/claims", params={"below": f"/{ns}"}).json()
     first = claims["items"][0]
     since = first.pop("since")
-    expected = {"path": f"/{ns}/m/g/1", "mode": "exclusive", "operation": id, "action": "create", "by": "ann"}
+    expected = {"path": f"/{ns}/m/g/1", "mode": "exclusive", "operation": id, "action": "create", "principal": "ann"}
     assert (first, bool(since), claims["more"]) == (expected, True, False)
     assert web.get("/v1/claims", params={"below": f"/{ns}", "limit": 1}).json()["more"]
     cell.settle(f"/{ns}/m/g/1")

@@ -32,7 +32,7 @@ def accepted(cell: Cell, web: httpx.Client, path: str, action: str, **body: Any)
 
 def skipped(web: httpx.Client, operation: str) -> dict[str, str]:
     items = web.get(f"/v1/operations/{operation}/members").json()["items"]
-    return {item["path"]: item["says"] for item in items if item["outcome"] == "skipped"}
+    return {item["path"]: item["message"] for item in items if item["outcome"] == "skipped"}
 
 
 @pytest.mark.req("S0-11", "S0-20")
@@ -100,7 +100,7 @@ def test_group_action_is_rejected_only_where_no_member_can_act(cell: Cell, web: 
     for action in ACTIONS:
         for of in ("", "/front"):
             said = problem(web.post(f"/v1/resources{path}{of}?action={action}"), 409, "no-member")
-            assert said["holder"].items() >= {"operation": reboot, "action": "reboot", "by": "ann"}.items()
+            assert said["holder"].items() >= {"operation": reboot, "action": "reboot", "principal": "ann"}.items()
     problem(web.delete(f"/tumblebug/ns/{ns}/mci/web?option=terminate"), 409, "held")
 
 

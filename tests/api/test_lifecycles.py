@@ -15,7 +15,7 @@ def test_all_are_listed_in_brief(web: httpx.Client) -> None:
     assert [item["kind"] for item in items] == list(KINDS)
     vm = items[0]
     assert (vm["family"], vm["parent"], vm["findings"]) == ("multicloud", "subgroup", 0)
-    assert (vm["states"], vm["actions"], vm["moves"]) == (
+    assert (vm["states"], vm["actions"], vm["transitions"]) == (
         len(KINDS["vm"].states),
         len(KINDS["vm"].actions),
         len(KINDS["vm"].table),
@@ -26,13 +26,18 @@ def test_one_is_shown_whole(web: httpx.Client) -> None:
     said = web.get("/v1/lifecycles/vm").json()
     assert [state["name"] for state in said["states"]] == [state.name for state in KINDS["vm"].states]
     states = {state["name"]: state for state in said["states"]}
-    assert states["Creating"].items() >= {"state_class": "transitional", "bad": False, "awaits": "agent"}.items()
-    assert states["Creating"]["deadline"] > 0
-    assert states["Failed"].items() >= {"state_class": "final", "bad": True, "deadline": None, "awaits": None}.items()
+    assert (
+        states["Creating"].items() >= {"state_class": "transitional", "unhealthy": False, "awaits": "agent"}.items()
+    )
+    assert states["Creating"]["timeout"] > 0
+    assert (
+        states["Failed"].items()
+        >= {"state_class": "final", "unhealthy": True, "timeout": None, "awaits": None}.items()
+    )
     suspend = next(action for action in said["actions"] if action["name"] == "suspend")
-    assert suspend.items() >= {"starts": ["Running"], "ends": "Suspended", "fails": "Failed"}.items()
-    assert len(said["moves"]) == len(KINDS["vm"].table)
-    assert {"source", "trigger", "on", "actor", "target", "forced"} == set(said["moves"][0])
+    assert suspend.items() >= {"source": ["Running"], "target": "Suspended", "on_failure": "Failed"}.items()
+    assert len(said["transitions"]) == len(KINDS["vm"].table)
+    assert {"source", "trigger", "detail", "actor", "target", "forced"} == set(said["transitions"][0])
 
 
 def test_there_are_no_others(web: httpx.Client) -> None:

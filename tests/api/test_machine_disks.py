@@ -240,7 +240,7 @@ def test_explain_and_dry_run_tell_what_the_machine_says(space: Space) -> None:
     asked = {"path": space.disk, "action": "detach"}
     assert space.web.get("/v1/explain", params=asked).json()["allowed"] is True
     dry = space.web.post(f"/v1/resources{space.disk}?action=detach&dry_run=true").json()
-    assert dry["way"] == ["RUNNING", "DETACHING_DISK", "RUNNING"]
+    assert dry["states"] == ["RUNNING", "DETACHING_DISK", "RUNNING"]
     assert [claim["path"] for claim in dry["claims"]] == [space.machine, space.disk]
     space.begin(space.machine, "stop")
     told = space.web.get("/v1/explain", params=asked).json()

@@ -107,7 +107,7 @@ def test_group_accepts_what_is_observed_of_its_members(cell: Cell, web: httpx.Cl
     lines = journal(cell, web, f"{path}/g/2")
     assert [line["change"]["reason"] for line in lines if "reason" in line["change"]] == [WHY["reason"]]
     answer = web.post(f"/v1/resources{path}?action=accept-observed", json=WHY)
-    assert (answer.status_code, answer.json()["idle"]) == (200, True)
+    assert (answer.status_code, answer.json()["no_change"]) == (200, True)
 
 
 @pytest.mark.parametrize(("kind", "state"), [("account", "CONFIRMED"), ("lease", "ACTIVE")])

@@ -193,7 +193,7 @@ def accepted(answer: httpx.Response) -> bool | None:
     if answer.status_code == 422 and answer.json()["code"] == "invalid":
         return None
     said = answer.json()
-    return answer.status_code == 202 and not (said["joined"] or said["idle"] or said["queued"])
+    return answer.status_code == 202 and not (said["joined"] or said["no_change"] or said["queued"])
 
 
 ASKED = [kind for kind in KINDS if any(by in (Actor.USER, Actor.ADMIN) for a in KINDS[kind].actions for by in a.by)]

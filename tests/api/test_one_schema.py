@@ -21,7 +21,7 @@ GENERATED = "stead.client.models"
 LEAST = 3
 """Fields; with fewer, two classes are alike by chance."""
 ALLOWED: Mapping[frozenset[str], str] = {
-    frozenset({"what", "says", "actions", "operation"}): "a remedy and a step name different things to do",
+    frozenset({"kind", "description", "actions", "operation"}): "a remedy and a step name different things to do",
     frozenset({"name", "start_date", "end_date", "reservations", "events", "before_end_date"}): (
         "requests of the Blazar dialect, which requires the fields to make a lease and not to change one"
     ),

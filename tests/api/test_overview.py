@@ -48,9 +48,9 @@ def counts(said: dict[str, Any], kind: str) -> dict[str, int]:
 def test_an_empty_cell_has_nothing_in_it(empty: Cell) -> None:
     with http(empty) as web:
         said = web.get("/v1/overview").json()
-    assert (said["counts"], said["trouble"], said["under_way"], said["waiting"]) == ([], [], 0, 0)
+    assert (said["counts"], said["unhealthy"], said["in_progress"], said["waiting"]) == ([], [], 0, 0)
     assert said["classes"] == {"stable": 0, "transitional": 0, "final": 0}
-    assert len(said["moves"]) == 60
+    assert len(said["transitions"]) == 60
 
 
 def test_namespaces_are_summed_and_trouble_is_named_with_its_reason(empty: Cell) -> None:
@@ -73,10 +73,10 @@ def sums_and_trouble(cell: Cell, web: httpx.Client) -> None:
         "Failed": "trouble",
         "Creating": "moving",
     }
-    assert said["under_way"] == 1
-    (first,) = said["trouble"]
+    assert said["in_progress"] == 1
+    (first,) = said["unhealthy"]
     assert (first["path"], first["state"], first["state_class"]) == ("/b/m/g/2", "Failed", "final")
-    assert first["why"]
+    assert first["reason"]
     assert said["position"] == cell.numbered()
     cell.settle("/b/m/g/3")
 
@@ -87,11 +87,11 @@ def test_what_takes_long_is_named_after_what_failed(cell: Cell, web: httpx.Clien
     assert deadline is not None
     later = "UPDATE resources SET timers = jsonb_build_object('deadline', extract(epoch FROM now()) + $1::int) "
     cell.run(_execute(cell.dsn, later + "WHERE path = '/slow/m/g/1'", deadline // 4))
-    named = {one["path"]: one for one in web.get("/v1/overview").json()["trouble"]}
+    named = {one["path"]: one for one in web.get("/v1/overview").json()["unhealthy"]}
     assert list(named)[-1] == "/slow/m/g/1"
-    assert named["/slow/m/g/1"]["why"].startswith("Creating for ")
+    assert named["/slow/m/g/1"]["reason"].startswith("Creating for ")
     cell.run(_execute(cell.dsn, later + "WHERE path = '/slow/m/g/1'", deadline))
-    assert "/slow/m/g/1" not in {one["path"] for one in web.get("/v1/overview").json()["trouble"]}
+    assert "/slow/m/g/1" not in {one["path"] for one in web.get("/v1/overview").json()["unhealthy"]}
 
 
 def test_calls_saved_are_those_of_group_operations(cell: Cell, web: httpx.Client) -> None:

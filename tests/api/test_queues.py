@@ -188,17 +188,20 @@ def test_explain_and_a_rehearsal_say_that_it_would_wait(cell: Cell, web: httpx.C
         answer: dict[str, Any] = web.get("/v1/explain", params=query).json()
         return answer
 
-    assert (explained("suspend")["allowed"], explained("suspend")["waits"]) == (True, False)
+    assert (explained("suspend")["allowed"], explained("suspend")["would_queue"]) == (True, False)
     ask(web, path, "reboot")
-    assert (explained("suspend")["allowed"], explained("suspend")["waits"]) == (True, True)
-    assert (explained("suspend", "default")["allowed"], explained("suspend", "default")["waits"]) == (False, False)
+    assert (explained("suspend")["allowed"], explained("suspend")["would_queue"]) == (True, True)
+    assert (explained("suspend", "default")["allowed"], explained("suspend", "default")["would_queue"]) == (
+        False,
+        False,
+    )
     plan = web.post(f"/v1/resources{path}?action=suspend&dry_run=true", json=QUEUE).json()
-    assert (plan["waits"], plan["moves"], plan["orders"]) == (True, [], [])
+    assert (plan["would_queue"], plan["transitions"], plan["orders"]) == (True, [], [])
     problem(web.get(f"/v1/queues{path}"), 404, "not-found")  # nothing was done
     waiting(web, path, "suspend")
     web.delete(f"/v1/queues{path}")
     refused = explained("resume")
-    assert (refused["allowed"], refused["reasons"][0]["code"], refused["remedies"][0]["what"]) == (
+    assert (refused["allowed"], refused["reasons"][0]["code"], refused["remedies"][0]["kind"]) == (
         False,
         "stopping",
         "wait",
@@ -211,8 +214,8 @@ def test_a_disk_would_wait_for_its_machine(cell: Cell, web: httpx.Client, ns: st
     cell.put(disk, "disk", "ASSIGNED", machine=machine)
     ask(web, machine, "reboot")
     query = {"path": disk, "action": "detach"}
-    assert web.get("/v1/explain", params={**query, **QUEUE}).json()["waits"]
-    assert not web.get("/v1/explain", params=query).json()["waits"]
+    assert web.get("/v1/explain", params={**query, **QUEUE}).json()["would_queue"]
+    assert not web.get("/v1/explain", params=query).json()["would_queue"]
     (id,) = waiting(web, disk, "detach")
     assert [item["id"] for item in web.get(f"/v1/queues{machine}").json()["items"]] == [id]
     assert web.get(f"/v1/operations/{id}").json()["action"] == "detach-disk"

@@ -38,7 +38,7 @@ def test_of_those_who_race_one_is_let_in_and_the_others_hear_who(cell: Cell, web
                     assert said["current_state"] == web.get(f"/v1/resources{path}").json()["state"]
                     holder = said["holder"]
                     assert (holder["operation"], holder["action"]) == (operation["id"], operation["action"])
-                    assert (holder["by"], holder["path"]) == (f"who-wants-{operation['action']}", path)
+                    assert (holder["principal"], holder["path"]) == (f"who-wants-{operation['action']}", path)
                     assert holder["since"]
                     assert answer.headers["retry-after"]
             cell.numbered()

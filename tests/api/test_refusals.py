@@ -27,7 +27,7 @@ def test_a_refusal_says_all_there_is_to_know(cell: Cell, web: httpx.Client, ns: 
     assert (said["request_id"], answer.headers["retry-after"], said["retry_after"]) == ("mine-1", "15", 15)
     assert (said["current_state"], said["allowed_actions"]) == ("Creating", [])
     holder = said["holder"]
-    assert (holder["operation"], holder["action"], holder["path"], holder["by"]) == (id, "create", path, "ann")
+    assert (holder["operation"], holder["action"], holder["path"], holder["principal"]) == (id, "create", path, "ann")
     assert holder["since"]
     assert said["reasons"][0]["code"] == "in-progress"
 
@@ -46,7 +46,7 @@ def test_a_claim_below_is_in_the_way_and_its_holder_is_named(web: httpx.Client, 
     make(web, f"/{ns}/m/g/1")
     answer = web.post(f"/v1/resources/{ns}/m", json=MCI)
     said = problem(answer, 409, "held")
-    assert (said["holder"]["path"], said["holder"]["by"]) == (f"/{ns}/m/g/1", "ann")
+    assert (said["holder"]["path"], said["holder"]["principal"]) == (f"/{ns}/m/g/1", "ann")
     assert answer.headers["retry-after"]
 
 
@@ -125,7 +125,7 @@ def test_bad_input_is_a_problem_that_says_where(
     web: httpx.Client, method: str, url: str, body: Any, where: str
 ) -> None:
     said = problem(web.request(method, url, json=body), 422, "invalid")
-    assert [error["where"] for error in said["errors"]] == [where]
+    assert [error["location"] for error in said["errors"]] == [where]
 
 
 @pytest.mark.parametrize(

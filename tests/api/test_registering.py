@@ -143,14 +143,14 @@ def make(web: httpx.Client, path: str, kind: str = "note", **more: object) -> ht
 
 def test_a_kind_is_registered_and_used(cell: Cell, web: httpx.Client) -> None:
     said = put(web, "note", NOTE).json()
-    assert (said["version"], said["by"], said["document"]) == (1, "ann", NOTE)
+    assert (said["version"], said["registered_by"], said["document"]) == (1, "ann", NOTE)
     assert said["explored"]["worlds"] == 3
     assert said["explored"]["bounds"]["crashes"] == 2
     brief = next(one for one in web.get("/v1/lifecycles").json()["items"] if one["kind"] == "note")
     assert (brief["family"], brief["version"], brief["findings"]) == ("yours", 1, 0)
     whole = web.get("/v1/lifecycles/note").json()
     assert whole["explored"] == {"worlds": 3, "steps": 4}
-    assert whole["registered"]["by"] == "ann"
+    assert whole["registered"]["registered_by"] == "ann"
     assert make(web, "/shop/n1").status_code == 202
     assert web.get("/v1/resources/shop/n1").json()["state"] == "Open"
     explained = web.get("/v1/explain", params={"path": "/shop/n1", "action": "create"}).json()
@@ -168,14 +168,14 @@ def test_a_kind_is_registered_and_used(cell: Cell, web: httpx.Client) -> None:
 
 def test_what_is_no_lifecycle_is_told_line_by_line(web: httpx.Client) -> None:
     said = problem(put(web, "note", NOTE.replace("ends: Open", "ends: Opn")), 422, "not-a-lifecycle")
-    assert "did you mean Open?" in said["errors"][0]["says"]
+    assert "did you mean Open?" in said["errors"][0]["message"]
 
 
 def test_findings_refuse_it(cell: Cell, web: httpx.Client) -> None:
     said = problem(put(web, "note", NOTE.replace("starts: [Open, Closed]", "starts: Open")), 422, "not-sound")
     (finding,) = said["errors"]
-    assert finding["where"] == "state Closed"
-    assert finding["says"].endswith("[dead-end]")
+    assert finding["location"] == "state Closed"
+    assert finding["message"].endswith("[dead-end]")
     problem(web.get("/v1/lifecycles/note"), 404, "not-found")
 
 

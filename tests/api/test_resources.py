@@ -77,7 +77,7 @@ def test_what_is_made_is_there_with_its_operation(cell: Cell, web: httpx.Client,
     assert said == {
         "operation": {"id": id, "action": "create", "kind": "vm", "path": path},
         "joined": False,
-        "idle": False,
+        "no_change": False,
         "repeated": False,
         "queued": False,
         "position": None,
@@ -85,7 +85,9 @@ def test_what_is_made_is_there_with_its_operation(cell: Cell, web: httpx.Client,
     seen = web.get(f"/v1/resources{path}").json()
     assert (seen["kind"], seen["state"], seen["state_class"]) == ("vm", "Creating", "transitional")
     assert (seen["spec"], seen["lane"]) == (SPEC, "sim.a")
-    assert seen["operation"].items() >= {"id": id, "action": "create", "aims_at": "Running", "by": "ann"}.items()
+    assert (
+        seen["operation"].items() >= {"id": id, "action": "create", "target": "Running", "principal": "ann"}.items()
+    )
     assert set(seen["timers"]) == {"deadline", "resend"}
     cell.settle(path, id="i-1")
     seen = web.get(f"/v1/resources{path}").json()
@@ -95,12 +97,14 @@ def test_what_is_made_is_there_with_its_operation(cell: Cell, web: httpx.Client,
 def test_a_lane_may_be_said_and_is_needed_where_the_spec_names_no_place(web: httpx.Client, ns: str) -> None:
     body: dict[str, Any] = {"kind": "vm", "spec": {"size": 1}}
     said = problem(web.post(f"/v1/resources/{ns}/m/g/1", json=body), 422, "invalid")
-    assert said["errors"][0]["where"] == "lane"
+    assert said["errors"][0]["location"] == "lane"
     body["lane"] = "edge.site-17"
     assert web.post(f"/v1/resources/{ns}/m/g/1", json=body).status_code == 202
     assert web.get(f"/v1/resources/{ns}/m/g/1").json()["lane"] == "edge.site-17"
     body["lane"] = "no lane"
-    assert problem(web.post(f"/v1/resources/{ns}/m/g/2", json=body), 422, "invalid")["errors"][0]["where"] == "lane"
+    assert (
+        problem(web.post(f"/v1/resources/{ns}/m/g/2", json=body), 422, "invalid")["errors"][0]["location"] == "lane"
+    )
 
 
 def test_an_action_follows_the_query_and_needs_no_body(cell: Cell, web: httpx.Client, ns: str) -> None:
@@ -124,7 +128,7 @@ def test_joined_and_idle_are_told(cell: Cell, web: httpx.Client, ns: str) -> Non
     cell.settle(path)
     idle = web.post(f"/v1/resources{path}?action=terminate")
     assert (idle.status_code, "location" in idle.headers) == (200, False)
-    plain = {"joined": False, "idle": True, "repeated": False, "queued": False, "position": None}
+    plain = {"joined": False, "no_change": True, "repeated": False, "queued": False, "position": None}
     assert idle.json() == {"operation": None, **plain}
 
 

@@ -103,7 +103,7 @@ def test_demand_is_followed_up_and_down(cell: Cell, web: httpx.Client, ns: str, 
         (30, 1),
         (0, 0),
     ):
-        assert tell(web, ns, value) == {"news": 1, "late": 0}
+        assert tell(web, ns, value) == {"accepted": 1, "outdated": 0}
         follow(cell, ns)
         found = instances(web, ns)
         assert len(found) == there, (value, shown(web, ns))
@@ -118,7 +118,7 @@ def test_what_it_asks_for_is_an_operation_with_a_reason(cell: Cell, web: httpx.C
     put(web, ns, policy(place))
     tell(web, ns, 50)
     follow(cell, ns)
-    (act,) = shown(web, ns)["acts"]
+    (act,) = shown(web, ns)["actions"]
     made = web.get(f"/v1/operations/{act['operation']}").json()
     assert (made["action"], made["path"], made["outcome"]) == ("create", f"{place}/web-1", "succeeded")
     assert made["principal"] == f"policy:{ns}/p"
@@ -172,7 +172,7 @@ def test_a_site_that_is_not_ready_is_passed_over_until_it_is(cell: Cell, web: ht
     follow(cell, ns)
     found = shown(web, ns)
     assert (found["code"], found["instances"]) == ("no-place", [])
-    assert found["says"].endswith(f"the site /{ns}/a is Offline; the cluster /{ns}/b/c is CreateRequested")
+    assert found["message"].endswith(f"the site /{ns}/a is Offline; the cluster /{ns}/b/c is CreateRequested")
     cell.settle(f"/{ns}/b/c")  # nobody tells the policy: it is in the journal
     follow(cell, ns)
     assert instances(web, ns) == {"b/c/web-1": "CreateRequested"}
@@ -190,7 +190,7 @@ def test_where_it_failed_another_place_is_taken(cell: Cell, web: httpx.Client, n
         cell.settle(f"/{ns}/a/c/web-1")  # taking it back
     follow(cell, ns)
     assert instances(web, ns) == {"b/c/web-1": "CreateRequested"}
-    assert [act["failed"] for act in shown(web, ns)["acts"]] == [False, True]
+    assert [act["failed"] for act in shown(web, ns)["actions"]] == [False, True]
 
 
 def test_it_cools_down_and_looks_again_by_itself(cell: Cell, web: httpx.Client, ns: str, place: str) -> None:
@@ -229,14 +229,14 @@ def test_a_policy_at_rest_is_not_looked_at(cell: Cell, web: httpx.Client, ns: st
 def test_figures_that_come_late_or_from_the_future(cell: Cell, web: httpx.Client, ns: str, place: str) -> None:
     put(web, ns, policy(place))
     now = datetime.now(UTC)
-    assert tell(web, ns, 50, at=(now - timedelta(seconds=10)).isoformat()) == {"news": 1, "late": 0}
-    assert tell(web, ns, 900, at=(now - timedelta(seconds=11)).isoformat()) == {"news": 0, "late": 1}
+    assert tell(web, ns, 50, at=(now - timedelta(seconds=10)).isoformat()) == {"accepted": 1, "outdated": 0}
+    assert tell(web, ns, 900, at=(now - timedelta(seconds=11)).isoformat()) == {"accepted": 0, "outdated": 1}
     assert [figure["value"] for figure in shown(web, ns)["demand"]] == [50]
-    assert tell(web, ns, 70, at=(now + timedelta(days=1)).isoformat()) == {"news": 1, "late": 0}
+    assert tell(web, ns, 70, at=(now + timedelta(days=1)).isoformat()) == {"accepted": 1, "outdated": 0}
     (known,) = shown(web, ns)["demand"]
     assert datetime.fromisoformat(known["at"]) < now + timedelta(minutes=1)
-    assert tell(web, ns, 80) == {"news": 1, "late": 0}
-    assert known["told_by"] == "ann"
+    assert tell(web, ns, 80) == {"accepted": 1, "outdated": 0}
+    assert known["reported_by"] == "ann"
     tell(web, ns, 900, name="p", at=(now + timedelta(days=1)).isoformat())
     follow(cell, ns, lambda: time.time() + 130)
     assert (shown(web, ns)["code"], instances(web, ns)) == ("not-believed", {})
@@ -252,7 +252,7 @@ def test_each_place_is_told_its_own(cell: Cell, web: httpx.Client, ns: str) -> N
     assert instances(web, ns) == {"s/b/web-1": "Ready"}
     for wrong in (None, f"/{ns}/s/x"):
         answer = web.post(f"/v1/scaling/{ns}/p/demand", json={"figures": [{"value": 1, "place": wrong}]})
-        assert problem(answer, 422, "invalid")["errors"][0]["where"] == "body.figures.0.place"
+        assert problem(answer, 422, "invalid")["errors"][0]["location"] == "body.figures.0.place"
     twice = {"figures": [{"value": 1, "place": a}, {"value": 2, "place": a}]}
     problem(web.post(f"/v1/scaling/{ns}/p/demand", json=twice), 422, "invalid")
     put(web, ns, policy(a, demand="place"))  # what is known of the other place is forgotten
@@ -271,7 +271,7 @@ def test_each_place_is_told_its_own(cell: Cell, web: httpx.Client, ns: str) -> N
 )
 def test_what_makes_no_sense_is_422(web: httpx.Client, ns: str, said: dict[str, Any], where: str) -> None:
     answer = web.put(f"/v1/scaling/{ns}/p", json=policy(f"/{ns}/s/c", **said))
-    assert where in [error["where"] for error in problem(answer, 422, "invalid")["errors"]]
+    assert where in [error["location"] for error in problem(answer, 422, "invalid")["errors"]]
     problem(web.get(f"/v1/scaling/{ns}/p"), 404, "not-found")
 
 
@@ -339,7 +339,7 @@ def test_a_controller_that_dies_while_it_asks(
     found = web.get("/v1/operations", params={"below": f"/{ns}/s/c/web-1"}).json()["items"]
     assert [one["action"] for one in found].count(word) == 1
     assert list(instances(web, ns)) == ["s/c/web-1"]
-    (act,) = [act for act in shown(web, ns)["acts"] if act["action"] == word]
+    (act,) = [act for act in shown(web, ns)["actions"] if act["action"] == word]
     assert act["operation"] == found[0]["id"]
 
 
@@ -355,7 +355,7 @@ def test_of_many_controllers_one_acts(cell: Cell, web: httpx.Client, ns: str) ->
     cell.run(all_at_once())
     cell.run(all_at_once())
     assert list(instances(web, ns)) == ["s/c/web-1"]
-    assert len(shown(web, ns)["acts"]) == 1
+    assert len(shown(web, ns)["actions"]) == 1
 
 
 def test_what_somebody_has_made_theirs_meanwhile_is_left(cell: Cell, web: httpx.Client, ns: str, place: str) -> None:
@@ -380,7 +380,7 @@ def test_a_refusal_is_told_and_tried_again(cell: Cell, web: httpx.Client, ns: st
         follow(cell, ns)
         found = shown(web, ns)
         assert (found["code"], found["instances"]) == ("refused", [])
-        assert f"create of {place}/web-1 is not for you: refused by the policy freeze-{ns}" in found["says"]
+        assert f"create of {place}/web-1 is not for you: refused by the policy freeze-{ns}" in found["message"]
         cell.numbered()
         lines = web.get("/v1/journal", params={"path": f"{place}/web-1"}).json()["items"]
         assert [(line["principal"], line["refused"]) for line in lines] == [(f"policy:{ns}/p", 1)]

@@ -48,7 +48,7 @@ def test_clusters_follow_demand_over_sites(cell: Cell, web: httpx.Client, ns: st
     row = web.get(f"/v1/resources{sites[0]}/k-1").json()
     assert (row["kind"], row["lane"]) == ("clusterinst", f"edge.{ns}.a")
     assert row["spec"] == {"cpu": 2, "labels": {"made-by": f"policy:{ns}/p"}}
-    (made,) = [act for act in shown(web, ns)["acts"] if act["place"] == sites[0] and act["action"] == "create"]
+    (made,) = [act for act in shown(web, ns)["actions"] if act["place"] == sites[0] and act["action"] == "create"]
     operation = web.get(f"/v1/operations/{made['operation']}").json()
     assert (operation["path"], operation["outcome"]) == (f"{sites[0]}/k-1", "succeeded")
     assert operation["reason"] == "the demand over all places is 50, and there is no instance"
@@ -85,7 +85,7 @@ def test_apps_follow_demand_on_the_clusters_that_a_policy_makes(
     follow(cell, ns)
     found = shown(web, ns, "app")
     assert (found["code"], found["instances"]) == ("no-place", [])
-    assert f"there is no cluster {sites[0]}/k-*" in found["says"]
+    assert f"there is no cluster {sites[0]}/k-*" in found["message"]
     tell(web, ns, 150)  # a cluster comes, and the app goes on it without a further figure
     follow(cell, ns)
     assert list(instances(web, ns)) == ["a/k-1"]
@@ -110,7 +110,7 @@ def test_site_that_is_not_ready_takes_no_cluster(cell: Cell, web: httpx.Client, 
     put(web, ns, clusters(sites[0]))
     tell(web, ns, 50)
     follow(cell, ns)
-    assert shown(web, ns)["says"].endswith(f"the site {sites[0]} is Offline")
+    assert shown(web, ns)["message"].endswith(f"the site {sites[0]} is Offline")
     cell.rest(sites[0], "Ready")
     put(web, ns, clusters(*sites))
     follow(cell, ns)
@@ -133,4 +133,4 @@ def test_policy_for_clusters_that_makes_no_sense_is_422(
 ) -> None:
     said = {**said, "places": [place.format(ns=ns) for place in said.get("places", ["/{ns}/s"])]}
     answer = web.put(f"/v1/scaling/{ns}/p", json={**clusters(), **said})
-    assert where in [error["where"] for error in problem(answer, 422, "invalid")["errors"]]
+    assert where in [error["location"] for error in problem(answer, 422, "invalid")["errors"]]

@@ -27,8 +27,8 @@ def rejected(answer: httpx.Response, where: str) -> str:
     assert answer.status_code == 422, answer.text
     problem = answer.json()
     assert problem["code"] == "invalid"
-    assert [error["where"] for error in problem["errors"]] == [where]
-    return str(problem["errors"][0]["says"])
+    assert [error["location"] for error in problem["errors"]] == [where]
+    return str(problem["errors"][0]["message"])
 
 
 def test_spec_of_more_bytes_than_stated_is_rejected(web: httpx.Client, ns: str) -> None:
@@ -89,7 +89,7 @@ def test_part_of_a_deploy_beyond_what_is_stated_is_rejected(web: httpx.Client, c
         ):
             answer = web.post(path, json=body)
             assert answer.status_code == 422, answer.text
-            assert says in answer.json()["errors"][0]["says"]
+            assert says in answer.json()["errors"][0]["message"]
 
 
 @pytest.fixture(scope="module")

@@ -91,25 +91,25 @@ def test_what_is_under_way_says_how_long_it_has_lasted_and_usually_does(
     assert web.get(f"/v1/resources{path}").json()["operation"] is None
     id = web.post(f"/v1/resources{path}", params={"action": "suspend"}).json()["operation"]["id"]
     seen = web.get(f"/v1/resources{path}").json()
-    lasts = seen["operation"]["lasts"]
+    lasts = seen["operation"]["elapsed"]
     assert lasts["since"] == seen["changed_at"]
     assert lasts["deadline"] == seen["timers"]["deadline"]
-    assert lasts["declared"] == KINDS["vm"].state("Suspending").deadline
-    assert 0 < lasts["usual"] <= lasts["p99"] < 60
-    assert (lasts["moves"], lasts["late"], lasts["overdue"]) == (ENOUGH, False, False)
+    assert lasts["limit"] == KINDS["vm"].state("Suspending").deadline
+    assert 0 < lasts["typical"] <= lasts["p99"] < 60
+    assert (lasts["samples"], lasts["late"], lasts["overdue"]) == (ENOUGH, False, False)
     aged(cell, path, 60)
     ticked(cell)
-    told = web.get(f"/v1/operations/{id}").json()["lasts"]
+    told = web.get(f"/v1/operations/{id}").json()["elapsed"]
     assert (told["late"], told["overdue"], told["p99"]) == (True, False, lasts["p99"])
     assert datetime.fromisoformat(lasts["since"]) - datetime.fromisoformat(told["since"]) == timedelta(seconds=60)
     (listed,) = web.get("/v1/resources", params={"below": f"/{ns}"}).json()["items"]
-    assert listed["operation"]["lasts"] == told
-    assert web.get(f"/v1/operations/{id}/timeline").json()["operation"]["lasts"] == told
+    assert listed["operation"]["elapsed"] == told
+    assert web.get(f"/v1/operations/{id}/timeline").json()["operation"]["elapsed"] == told
     (item,) = stuck(web, below=f"/{ns}")
-    assert (item["path"], item["operation"], item["lasts"]) == (path, id, told)
-    assert [why["code"] for why in item["why"]] == ["late"]
+    assert (item["path"], item["operation"], item["elapsed"]) == (path, id, told)
+    assert [why["code"] for why in item["causes"]] == ["late"]
     cell.settle(path)
-    assert web.get(f"/v1/operations/{id}").json()["lasts"] is None
+    assert web.get(f"/v1/operations/{id}").json()["elapsed"] is None
     assert stuck(web, below=f"/{ns}") == []
 
 
@@ -123,20 +123,20 @@ def test_what_is_looked_at_and_settled_is_told_with_why(cell: Cell, web: httpx.C
     aged(cell, path, deadline + 1)
     ticked(cell)
     (item,) = stuck(web, below=f"/{ns}")
-    assert (item["phase"], item["outcome"], item["lasts"]["overdue"]) == ("probing", None, True)
-    assert {"overdue", "probing"} <= {why["code"] for why in item["why"]}
-    assert {"what": "cancel", "operation": id}.items() <= item["steps"][-1].items()
+    assert (item["phase"], item["outcome"], item["elapsed"]["overdue"]) == ("probing", None, True)
+    assert {"overdue", "probing"} <= {why["code"] for why in item["causes"]}
+    assert {"kind": "cancel", "operation": id}.items() <= item["steps"][-1].items()
     cell.look(path, "Running")
     (item,) = stuck(web, below=path)
-    assert (item["state"], item["outcome"], item["lasts"]) == ("Running", "unknown", None)
-    assert [look["seen"] for look in item["probed"]] == ["Running"]
-    assert "observed Running" in item["why"][0]["says"]
-    assert item["decided"].endswith("reboot ended unknown")
-    assert {"what": "retry", "operation": id}.items() <= item["steps"][0].items()
+    assert (item["state"], item["outcome"], item["elapsed"]) == ("Running", "unknown", None)
+    assert [look["observed"] for look in item["observations"]] == ["Running"]
+    assert "observed Running" in item["causes"][0]["message"]
+    assert item["resolution"].endswith("reboot ended unknown")
+    assert {"kind": "retry", "operation": id}.items() <= item["steps"][0].items()
     assert stuck(web, below=path, lately=0) == []
     with SyncClient(cell.url) as client:
         (same,) = client.stuck(below=path)
-        assert (same.path, same.decided, same.steps[0].operation) == (path, item["decided"], id)
+        assert (same.path, same.resolution, same.steps[0].operation) == (path, item["resolution"], id)
     assert web.post(f"/v1/operations/{id}/retry").status_code == 202
     assert stuck(web, below=path) == []
 
@@ -195,10 +195,10 @@ def test_site_in_update_error_whose_agent_is_away_is_listed_with_what_to_do(
         cell.run(cell._hand.execute(change, f"/{ns}/{site}", *values))
     (found,) = web.get("/v1/stuck", params={"below": f"/{ns}"}).json()["items"]
     assert (found["path"], found["kind"], found["state"]) == (f"/{ns}/away", "cloudlet", "UpdateError")
-    assert found["why"] == [
-        {"code": "no-agent", "says": f"its agent {ns}-away is not connected, and the upgrade has failed"}
+    assert found["causes"] == [
+        {"code": "no-agent", "message": f"its agent {ns}-away is not connected, and the upgrade has failed"}
     ]
     (step,) = found["steps"]
-    assert step["what"] == "agent"
+    assert step["kind"] == "agent"
     for words in ("start the agent", f"stead cloudlet resolve {ns}/away", f"stead cloudlet forget {ns}/away"):
-        assert words in step["says"]
+        assert words in step["description"]

@@ -18,9 +18,9 @@ def test_one_resource_is_one_bar(cell: Cell, web: httpx.Client, ns: str) -> None
     said = web.get(f"/v1/operations/{id}/timeline").json()
     assert (said["operation"]["id"], said["total"], said["next"], said["errors"]) == (id, 1, None, [])
     (bar,) = said["items"]
-    assert (bar["path"], bar["origin"], bar["outcome"]) == (f"/{ns}/m/g/1", "Absent", "succeeded")
+    assert (bar["path"], bar["source"], bar["outcome"]) == (f"/{ns}/m/g/1", "Absent", "succeeded")
     assert [phase["state"] for phase in bar["phases"]] == ["Creating", "Running"]
-    assert bar["begin"] <= bar["end"]
+    assert bar["started_at"] <= bar["ended_at"]
 
 
 def test_a_group_has_a_bar_for_each_member_and_each_reason_once(cell: Cell, web: httpx.Client, ns: str) -> None:
@@ -44,7 +44,7 @@ def test_a_group_has_a_bar_for_each_member_and_each_reason_once(cell: Cell, web:
         f"{path}/g/3": "failed",
         f"{path}/g/4": None,
     }
-    assert bars[f"{path}/g/2"]["end"] is None
+    assert bars[f"{path}/g/2"]["ended_at"] is None
     assert said["total"] == 6
     (error,) = said["errors"]
     assert (error["outcome"], error["members"], error["path"]) == ("failed", 2, f"{path}/g/1")

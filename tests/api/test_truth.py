@@ -31,40 +31,40 @@ async def test_belief_and_truth_side_by_side(migrated: str, nats_server: Nats, w
             answer = await web.get("/v1/truth", params={"below": "/ns/m", "kind": "vm", "limit": 1})
             assert answer.status_code == 200, answer.text
             page = answer.json()
-            assert [(x["path"], x["seen"], x["agrees"]) for x in page["items"]] == [(PATH, "Running", True)]
+            assert [(x["path"], x["observed"], x["matches"]) for x in page["items"]] == [(PATH, "Running", True)]
             page = (await web.get("/v1/truth", params={"below": "/ns/m", "cursor": page["next"]})).json()
             assert page["next"] is None
             (found,) = page["items"]
-            assert found.pop("seen_at")
+            assert found.pop("observed_at")
             assert found == {
                 "path": "/ns/m/g/2",
                 "kind": "vm",
                 "lane": f"{world.provider}.{world.region}",
-                "believed": "Running",
-                "expects": "Running",
-                "seen": "Suspended",
-                "agrees": False,
-                "why": None,
-                "would": "record Suspended",
+                "recorded": "Running",
+                "expected": "Running",
+                "observed": "Suspended",
+                "matches": False,
+                "reason": None,
+                "next_action": "record Suspended",
             }
             query = {"below": "/ns/m/g/2", "fresh": "false"}
             (found,) = (await web.get("/v1/truth", params=query)).json()["items"]
-            assert (found["seen"], found["agrees"], found["why"]) == (None, None, "unasked")
+            assert (found["observed"], found["matches"], found["reason"]) == (None, None, "unasked")
             (resource,) = (await web.get("/v1/resources", params={"below": "/ns/m", "limit": 1})).json()["items"]
             assert resource["state"] == "Running"
         (found,) = (await web.get("/v1/truth", params={"below": PATH})).json()["items"]
-        assert (found["seen"], found["agrees"], found["why"]) == (None, None, "no-agent")
+        assert (found["observed"], found["matches"], found["reason"]) == (None, None, "no-agent")
 
 
 def test_without_a_wish_for_fresh_news_the_store_answers(cell: Cell, web: httpx.Client, ns: str) -> None:
     running(cell, web, f"/{ns}/m/g/1")
     make(web, f"/{ns}/m/g/2")
     found = web.get("/v1/truth", params={"below": f"/{ns}", "fresh": False}).json()["items"]
-    assert [(x["believed"], x["expects"], x["seen"], x["agrees"], x["why"]) for x in found] == [
+    assert [(x["recorded"], x["expected"], x["observed"], x["matches"], x["reason"]) for x in found] == [
         ("Running", "Running", None, None, "unasked"),
         ("Creating", "", None, None, "moving"),
     ]
-    assert found[0]["seen_at"] is not None
+    assert found[0]["observed_at"] is not None
     assert web.get("/v1/truth", params={"below": f"/{ns}", "kind": "disk"}).json() == {
         "items": [],
         "next": None,
@@ -77,7 +77,7 @@ def test_without_a_wish_for_fresh_news_the_store_answers(cell: Cell, web: httpx.
 )
 def test_questions_that_make_no_sense(web: httpx.Client, query: dict[str, Any]) -> None:
     said = problem(web.get("/v1/truth", params=query), 422, "invalid")
-    assert said["errors"][0]["where"] == f"query.{next(iter(query))}"
+    assert said["errors"][0]["location"] == f"query.{next(iter(query))}"
 
 
 @pytest.mark.req("X-08")
@@ -97,7 +97,7 @@ def test_orphans_the_oldest_first(cell: Cell, web: httpx.Client, ns: str) -> Non
     page = web.get("/v1/orphans", params={"lane": lanes[0]}).json()
     assert [x["token"] for x in page["items"]] == ["t1", "t3"]
     first = page["items"][0]
-    assert first["seen_at"] > first["since"]
+    assert first["last_observed_at"] > first["first_observed_at"]
     shown = {"lane": lanes[0], "token": "t1", "path": f"/{ns}/t1", "state": "Running", "facts": {"id": "i-t1"}}
     assert first.items() >= shown.items()
     page = web.get("/v1/orphans", params={"lane": lanes[0], "limit": 1}).json()
@@ -127,10 +127,10 @@ def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> N
     a, b, c = (found[f"{ns}.{name}"] for name in "abc")
     (serving,) = a["agents"]
     assert serving.pop("last_seen")
-    assert serving == {"name": f"{ns}-agent", "version": "0.1.0", "there": True, "rejected": ""}
-    assert (a["waiting"], a["in_flight"], bool(a["survey_at"])) == (0, 0, True)
+    assert serving == {"name": f"{ns}-agent", "version": "0.1.0", "connected": True, "rejected": ""}
+    assert (a["waiting"], a["in_flight"], bool(a["next_inventory_at"])) == (0, 0, True)
     assert (len(b["agents"]), b["in_flight"], b["untaken"]) == (1, 1, 1)
-    assert (c["agents"], c["untaken"], c["survey_at"]) == ([], 1, None)
+    assert (c["agents"], c["untaken"], c["next_inventory_at"]) == ([], 1, None)
 
 
 @pytest.mark.parametrize("address", ["/v1/lanes/lab.blue/limit", "/v1/providers/lab/limits"])

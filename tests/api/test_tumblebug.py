@@ -294,7 +294,7 @@ def test_an_action_under_way_keeps_others_out_and_is_named(cell: Cell, web: http
         assert told, said["message"]
         assert datetime.fromisoformat(told[1]) == since
         assert said["message"] == said["detail"]
-        assert said["holder"].items() >= {"operation": operation, "action": "suspend", "by": "bob"}.items()
+        assert said["holder"].items() >= {"operation": operation, "action": "suspend", "principal": "bob"}.items()
         assert datetime.fromisoformat(said["holder"]["since"]) == since
         assert answer.headers["retry-after"]
     one = problem(web.post(f"{mci}/vm/g-1?action=terminate"), 409, "in-progress")
@@ -436,14 +436,14 @@ def test_a_subgroup_that_makes_no_sense_is_told_in_its_own_words(
     asked = body("web")
     asked["subGroups"][0] |= wrong
     said = problem(web.post(f"/tumblebug/ns/{ns}/mci", json=asked), 422, "invalid")
-    assert any(e["where"] == where and e["says"].startswith(says) for e in said["errors"]), said["errors"]
+    assert any(e["location"] == where and e["message"].startswith(says) for e in said["errors"]), said["errors"]
     assert where in said["message"]
 
 
 def test_each_problem_of_a_subgroup_is_told_once_with_its_field(cell: Cell, web: httpx.Client, ns: str) -> None:
     asked = {"name": "web", "subGroups": [{"name": "a"}, {"name": "b", "specId": "sim+a+small"}]}
     said = problem(web.post(f"/tumblebug/ns/{ns}/mci", json=asked), 422, "invalid")
-    assert [(e["where"], e["says"]) for e in said["errors"]] == [
+    assert [(e["location"], e["message"]) for e in said["errors"]] == [
         ("body.subGroups.0.specId", "it needs specId"),
         ("body.subGroups.0.imageId", "it needs imageId"),
         ("body.subGroups.1.imageId", "it needs imageId"),
@@ -465,7 +465,7 @@ def test_an_mci_that_makes_no_sense_is_refused(
     cell: Cell, web: httpx.Client, ns: str, wrong: dict[str, Any], where: str
 ) -> None:
     said = problem(web.post(f"/tumblebug/ns/{ns}/mci", json=body("web") | wrong), 422, "invalid")
-    assert [e["where"] for e in said["errors"]] == [where]
+    assert [e["location"] for e in said["errors"]] == [where]
     assert problem(web.get(f"/tumblebug/ns/{ns}/mci/web"), 404, "not-found")
 
 
@@ -517,7 +517,7 @@ def test_a_subgroup_is_scaled_out(cell: Cell, web: httpx.Client, ns: str) -> Non
     under = problem(web.delete(f"{mci}?option=terminate"), 409, "held")
     assert under["message"].startswith("subgroup g is under ScaleOut by ann since ")
     kept = problem(web.post(f"{mci}?action=suspend"), 409, "no-member")
-    assert (kept["holder"]["path"], kept["holder"]["action"], kept["holder"]["by"]) == (
+    assert (kept["holder"]["path"], kept["holder"]["action"], kept["holder"]["principal"]) == (
         f"/{ns}/web/g",
         "scale-out",
         "ann",
@@ -609,4 +609,4 @@ def test_labels_are_kept_and_shown(cell: Cell, web: httpx.Client, ns: str) -> No
     assert all(label == {"env": "prod", "role": "front"} for label in labels)
     for wrong in ("text", {"a": 1}):
         said = problem(web.post(f"/tumblebug/ns/{ns}/mci", json=body("other", label=wrong)), 422, "invalid")
-        assert all(error["where"].startswith("body.label") for error in said["errors"]), said
+        assert all(error["location"].startswith("body.label") for error in said["errors"]), said

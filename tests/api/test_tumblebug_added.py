@@ -62,7 +62,7 @@ def test_subgroup_that_could_not_be_prepared_is_gone_again(cell: Cell, web: http
     cell.run(unprepared(cell, f"/{ns}/web/cache"))
     assert stands(cell, web, mci) == before
     ended = web.get(f"/v1/operations/{operation}").json()
-    assert (ended["outcome"], ended["says"]) == ("failed", "sim.a has no spec large")
+    assert (ended["outcome"], ended["message"]) == ("failed", "sim.a has no spec large")
     assert web.get(f"{mci}/subgroup").json() == {"output": ["front"]}
 
 
@@ -82,7 +82,7 @@ def test_what_is_wrong_with_a_subgroup_is_named_by_its_field(
 ) -> None:
     mci = group(cell, web, ns, "web", front=1)
     answer = web.post(f"{mci}/subgroup", json=body(1, **more))
-    assert where in [error["where"] for error in problem(answer, 422, "invalid")["errors"]]
+    assert where in [error["location"] for error in problem(answer, 422, "invalid")["errors"]]
     assert web.get(f"{mci}/subgroup").json() == {"output": ["front"]}
 
 

@@ -37,7 +37,7 @@ def rack(cell: Trial, web: httpx.Client) -> None:
 
 def _served(web: httpx.Client) -> bool:
     items = web.get("/v1/lanes", params={"limit": 500}).json()["items"]
-    return any(item["lane"] == LANE and any(agent["there"] for agent in item["agents"]) for item in items)
+    return any(item["lane"] == LANE and any(agent["connected"] for agent in item["agents"]) for item in items)
 
 
 def _book(web: httpx.Client, path: str, start: timedelta, end: timedelta, **more: Any) -> None:
@@ -91,7 +91,7 @@ def test_a_lease_is_seen_in_the_calendar_and_opened_from_there(
     expect(looking.the("now")).to_be_visible()
     looking.picture("calendar-day")
 
-    web.put("/v1/hosts/h2/works", json={"works": False, "why": WHY}).raise_for_status()
+    web.put("/v1/hosts/h2/works", json={"healthy": False, "reason": WHY}).raise_for_status()
     expect(_row(looking, "h2").get_by_role("rowheader")).to_contain_text(f"failed: {WHY}", timeout=PATIENCE)
     expect(_row(looking, "h3").locator("[data-booked='/lab/monday']")).to_be_visible(
         timeout=PATIENCE
@@ -125,7 +125,7 @@ def test_a_lease_is_seen_in_the_calendar_and_opened_from_there(
     expect(reservation.locator(".chip")).to_have_text(["h1", "h3"], timeout=PATIENCE)
     expect(reservation.locator("[data-flag=changed]")).to_be_visible()
     looking.picture("lease")
-    web.put("/v1/hosts/h3/works", json={"works": False}).raise_for_status()
+    web.put("/v1/hosts/h3/works", json={"healthy": False}).raise_for_status()
     expect(reservation.locator("[data-flag=missing]")).to_be_visible(timeout=PATIENCE)
     expect(lease.locator("[data-flag=degraded]")).to_be_visible()
     looking.picture("lease-missing")

@@ -64,7 +64,7 @@ class Site:
 
 def _served(web: httpx.Client) -> bool:
     items = web.get("/v1/lanes", params={"limit": 500}).json()["items"]
-    return any(item["lane"] == LANE and any(agent["there"] for agent in item["agents"]) for item in items)
+    return any(item["lane"] == LANE and any(agent["connected"] for agent in item["agents"]) for item in items)
 
 
 @pytest.fixture
@@ -292,7 +292,7 @@ def many(system: str) -> Definition:
                 "state": state,
                 "lane": LANE,
                 "count": 3,
-                "up": 3 if state == "stable" else None,
+                "running": 3 if state == "stable" else None,
                 "operation": None,
             }
         )
@@ -300,7 +300,7 @@ def many(system: str) -> Definition:
         "id": "00000000-0000-0000-0000-000000000001",
         "action": "deploy",
         "place": f"{system}/region-7/shard-0",
-        "by": "somebody-with-a-long-name@example.org",
+        "principal": "somebody-with-a-long-name@example.org",
         "since": "2026-01-01T00:00:00Z",
         "total": 5,
         "remaining": 3,

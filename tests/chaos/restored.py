@@ -156,7 +156,7 @@ def _judge(before: Deeds, after: Deeds, tokens: Mapping[str, str], shown: Mappin
     for token in _changed(before, after):
         done = after[token] - before.get(token, Counter())
         path = tokens.get(token, "")
-        would = Counter([shown[path].would]) if path in shown else Counter[str]()
+        would = Counter([shown[path].next_action]) if path in shown else Counter[str]()
         if not done <= would:
             found.append(f"{path or token}: {dict(done)}, shown: {shown.get(path)}")
     return found
@@ -184,7 +184,7 @@ async def _unsettled(one: Cell) -> list[str]:
     return [
         f"{path}: {report}"
         for path, report in reports.items()
-        if not (report.agrees or report.would.startswith("record") or report.why in ("unsaid", "final"))
+        if not (report.matches or report.next_action.startswith("record") or report.reason in ("unsaid", "final"))
     ]
 
 

@@ -99,7 +99,7 @@ async def test_an_infrastructure_from_its_file_to_its_end(
         assert (await stead.done("mci", "status", "shop/web")).startswith("shop/web  Running:1 (R:1/1)")
 
         standing = json.loads(await stead.done("mci", "status", "shop/web", "-o", "json"))
-        assert (standing["text"], standing["counts"]["countTotal"], standing["target_action"]) == (
+        assert (standing["summary"], standing["counts"]["countTotal"], standing["target_action"]) == (
             "Running:1 (R:1/1)",
             1,
             "None",

@@ -21,7 +21,7 @@ def test_quotas_are_set_shown_and_held(cell: Cell, web: httpx.Client, ns: str, s
     assert (full.status_code, full.json()["code"]) == (409, "quota")
     assert full.json()["detail"] == f"/{ns} has 1 of 1 machines that it may have"
     told = web.get(f"/v1/explain?path=/{ns}/space/b&action=deploy&kind=machine").json()
-    assert [remedy["what"] for remedy in told["remedies"]] == ["quota"]
+    assert [remedy["kind"] for remedy in told["remedies"]] == ["quota"]
     gone = stead("quota", "set", ns, "--machines", "none")
     assert gone.rows[1] == ["machines", "1", "-"]
     assert stead("quota", "show", ns).out == gone.out

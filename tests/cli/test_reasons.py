@@ -58,7 +58,7 @@ def test_reason_is_in_show_list_operation_and_journal(cell: Cell, stead: Stead) 
     assert listed["failure"] == WHY
     assert WHY in stead("mci", "list", path, "-o", "wide").out
     (operation,) = json.loads(stead("operation", "list", "--below", path, "-o", "json").out)
-    assert operation["says"] == WHY
+    assert operation["message"] == WHY
     assert WHY in stead("operation", "show", operation["id"]).out
     assert WHY in stead("operation", "list", "--below", path, "-o", "wide").out
     assert WHY in stead("journal", path).out

@@ -45,7 +45,7 @@ def test_what_is_stuck_says_why_and_what_to_do(cell: Cell, ns: str, stead: Stead
     assert f"stead lane list; stead operation cancel {id}" in row
     assert stead("stuck", "--below", ns, "-o", "name").out.split() == [f"/{path}"]
     (said,) = json.loads(stead("stuck", "--below", ns, "-o", "json").out)
-    assert (said["operation"], said["lasts"]["overdue"], said["decided"]) == (id, True, "")
+    assert (said["operation"], said["elapsed"]["overdue"], said["resolution"]) == (id, True, "")
     assert yaml.safe_load(stead("stuck", "--below", ns, "-o", "yaml").out) == [said]
     assert id in stead("stuck", "--below", ns, "-o", "wide").out
     aged(cell, f"/{path}", 5 * DEADLINE)  # unobserved
@@ -64,7 +64,7 @@ def test_what_is_under_way_says_for_how_long(cell: Cell, ns: str, stead: Stead) 
     id = begin(stead, path)
     for words in (("operation", "show", id), ("vm", "show", path)):
         fields = {row[0]: " ".join(row[1:]) for row in stead(*words).rows}
-        assert f"at most {span(DEADLINE)}" in fields["lasts"]
+        assert f"at most {span(DEADLINE)}" in fields["elapsed"]
     more = [begin(stead, f"{ns}/m/g/{n}") for n in (2, 3)]
     assert len(more) == 2
     for n in (2, 3):
@@ -76,11 +76,11 @@ def test_what_is_under_way_says_for_how_long(cell: Cell, ns: str, stead: Stead) 
 
 def test_how_long_is_told_in_a_line() -> None:
     since = datetime.now(UTC) - timedelta(seconds=42)
-    known: dict[str, Any] = {"since": since, "moves": 0, "lane": "", "late": False, "overdue": False}
-    usual = {"declared": 600, "usual": 3.0, "p99": 12.0, "moves": 40, "late": True, "lane": "sim.a"}
+    known: dict[str, Any] = {"since": since, "samples": 0, "lane": "", "late": False, "overdue": False}
+    usual = {"limit": 600, "typical": 3.0, "p99": 12.0, "samples": 40, "late": True, "lane": "sim.a"}
     assert told(None) == ""
     assert told(Elapsed(**known)) == "42s"
     assert told(Elapsed(**{**known, **usual})) == (
         "42s; usually 3.0s, 99 of 100 within 12s, from 40 on sim.a; at most 10m (late)"
     )
-    assert told(Elapsed(**{**known, "declared": 30, "overdue": True})) == "42s; at most 30s (overdue)"
+    assert told(Elapsed(**{**known, "limit": 30, "overdue": True})) == "42s; at most 30s (overdue)"

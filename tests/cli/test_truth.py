@@ -82,7 +82,7 @@ async def test_what_differs(
         wide = (await w.stead("vm", "diff", "-o", "wide")).rows
         assert (wide[0][5:], wide[1][5]) == (["EXPECTED", "CONFIRMED"], "Running")
         (found,) = json.loads((await w.stead("vm", "diff", "-o", "json")).out)
-        assert (found["path"], found["seen"], found["agrees"]) == (PATHS[1], "Suspended", False)
+        assert (found["path"], found["observed"], found["matches"]) == (PATHS[1], "Suspended", False)
         assert yaml.safe_load((await w.stead("vm", "diff", "-o", "yaml")).out) == [found]
         one = await w.stead("vm", "diff", PATHS[0], "--all")
         assert (one.code, one.rows[1][:4]) == (Code.DONE, [PATHS[0], "Running", "Running", "yes"])
@@ -199,7 +199,7 @@ async def test_lanes(migrated: str, nats_server: Nats, world: SimWorld, monkeypa
         wide = (await w.stead("lane", "list", "-o", "wide")).rows[0][8:]
         assert wide == ["REGIONS", "UNTAKEN", "LAST", "THROTTLED", "SURVEY"]
         found = json.loads((await w.stead("lane", "list", "-o", "json")).out)
-        assert [(a["name"], a["there"]) for a in found[0]["agents"]] == [("a1", True), ("a2", False)]
+        assert [(a["name"], a["connected"]) for a in found[0]["agents"]] == [("a1", True), ("a2", False)]
         assert (await w.stead("lane", "list", "-o", "name")).out == f"{w.lane}\nedge.1\n"
         await world.client.delete(f"/v1/_faults/{hang}")
         await settled(w.one, "Suspended", PATHS[0])

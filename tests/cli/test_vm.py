@@ -114,7 +114,7 @@ def test_joined_repeated_and_idle_are_told(cell: Cell, ns: str, stead: Stead) ->
     cell.settle(f"/{path}")
     idle = stead("vm", "terminate", path)
     assert (idle.code, idle.out, idle.err) == (Code.DONE, "", f"terminate of /{path}: nothing to do\n")
-    assert json.loads(stead("vm", "terminate", path, "-o", "json").out)["idle"]
+    assert json.loads(stead("vm", "terminate", path, "-o", "json").out)["no_change"]
 
 
 def test_dry_run(cell: Cell, stead: Stead, vm: str) -> None:
@@ -128,7 +128,10 @@ def test_dry_run(cell: Cell, stead: Stead, vm: str) -> None:
     assert "order suspend on lane sim.a, 1 member" in rows
     assert "timer deadline 10m" in rows
     assert len(cell.sent) == sent
-    assert json.loads(stead("vm", "suspend", vm, "--dry-run", "-o", "json").out)["moves"][0]["target"] == "Suspending"
+    assert (
+        json.loads(stead("vm", "suspend", vm, "--dry-run", "-o", "json").out)["transitions"][0]["target"]
+        == "Suspending"
+    )
     assert stead("vm", "resume", vm, "--dry-run").code == Code.REFUSED
     assert stead("vm", "suspend", vm, "--dry-run", "-o", "name").out == f"/{vm}\n"
 

@@ -75,7 +75,7 @@ async def follows(proxy: Proxy, times: int) -> None:
 async def test_the_way_of_a_vm(cell: Cell, client: Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     plan = await client.rehearse(path, "create", kind="vm", spec=SPEC)
-    assert (plan.way, plan.orders[0].lane) == (("Absent", "Creating", "Running"), "sim.a")
+    assert (plan.states, plan.orders[0].lane) == (("Absent", "Creating", "Running"), "sim.a")
     id = await running(cell, client, path)
     vm = await client.resource(path)
     assert (vm.state, vm.spec, vm.facts) == ("Running", SPEC, {"id": "i-1"})
@@ -83,12 +83,12 @@ async def test_the_way_of_a_vm(cell: Cell, client: Client, ns: str) -> None:
     assert vm.created_at.tzinfo is not None
     operation = await client.operation(id)
     assert (operation.outcome, operation.path) == ("succeeded", path)
-    accepted = await client.ask(path, "suspend", if_match=vm.tag, reason="night")
+    accepted = await client.ask(path, "suspend", if_match=vm.etag, reason="night")
     assert accepted.operation is not None
     (claim,) = (await client.claims(below=path)).items
     assert (claim.path, claim.operation) == (path, accepted.operation.id)
     why = await client.explain(path, "resume")
-    assert (why.allowed, [r.code for r in why.reasons], [r.what for r in why.remedies]) == (
+    assert (why.allowed, [r.code for r in why.reasons], [r.kind for r in why.remedies]) == (
         False,
         ["in-progress"],
         ["wait"],
@@ -124,7 +124,7 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
     problem = refused.value.problem
     assert (problem.code, problem.current_state, refused.value.retry_after) == ("in-progress", "Creating", 15)
     assert problem.holder is not None
-    assert (problem.holder.path, problem.holder.by) == (path, "ann")
+    assert (problem.holder.path, problem.holder.principal) == (path, "ann")
     assert problem.reasons is not None
     assert problem.reasons[0].code == "in-progress"
     assert problem.request_id
@@ -139,7 +139,7 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
     with pytest.raises(InvalidRequest) as strange:
         await client.resource("/a b")
     assert strange.value.problem.errors is not None
-    assert strange.value.problem.errors[0].where == "path.path"
+    assert strange.value.problem.errors[0].location == "path.path"
 
 
 async def test_a_fault_and_a_stranger(cell: Cell, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_what_a_newer_server_adds_is_passed_over() -> None:
 
 
 def test_time_alone_makes_no_other_operation() -> None:
-    lasts = Elapsed(since=datetime(2026, 1, 1, tzinfo=UTC), moves=0, lane="", late=False, overdue=False)
+    lasts = Elapsed(since=datetime(2026, 1, 1, tzinfo=UTC), samples=0, lane="", late=False, overdue=False)
     before = models.Operation(
         id="a",
         action="create",
@@ -191,12 +191,12 @@ def test_time_alone_makes_no_other_operation() -> None:
         queued=False,
         outcome=None,
         created_at=lasts.since,
-        lasts=lasts,
+        elapsed=lasts,
     )
-    later = replace(before, lasts=replace(lasts, late=True))
+    later = replace(before, elapsed=replace(lasts, late=True))
     assert clients.differs(later, None)
     assert not clients.differs(later, before)
-    assert clients.differs(replace(later, says="one of two"), before)
+    assert clients.differs(replace(later, message="one of two"), before)
 
 
 THREADS = """

@@ -29,10 +29,10 @@ async def test_hosts_are_added_judged_and_forgotten(client: Client, ns: str) -> 
         await client.put_host(f"{ns}-{name}", "rack.lab", {"of": ns, "cpus": 16})
     found = [host async for host in client.hosts(limit=1) if host.properties.get("of") == ns]
     assert [host.name for host in found] == [f"{ns}-a", f"{ns}-b"]
-    assert (found[0].lane, found[0].properties["cpus"], found[0].works) == ("rack.lab", 16, True)
+    assert (found[0].lane, found[0].properties["cpus"], found[0].healthy) == ("rack.lab", 16, True)
     failed = await client.judge_host(f"{ns}-a", False, "its fan stands still")
-    assert (failed.works, failed.why) == (False, "its fan stands still")
-    assert (await client.judge_host(f"{ns}-a", True)).why == ""
+    assert (failed.healthy, failed.reason) == (False, "its fan stands still")
+    assert (await client.judge_host(f"{ns}-a", True)).reason == ""
     await client.remove_host(f"{ns}-a")
     with pytest.raises(NotFound):
         await client.remove_host(f"{ns}-a")
@@ -51,12 +51,12 @@ async def test_a_lease_and_the_calendar(client: Client, ns: str) -> None:
         if name == "one":
             assert ended.outcome == "succeeded"
     assert ended.outcome == "failed"
-    assert f"the next time there is is {end.isoformat()[:19]}Z" in ended.says
+    assert f"the next time there is is {end.isoformat()[:19]}Z" in ended.message
     lease = await client.lease(f"/{ns}/one")
     assert (lease.status, lease.degraded, lease.start, lease.end) == ("PENDING", False, start, end)
     (part,) = lease.reservations
     assert (part.hosts, part.count, part.properties) == ((f"{ns}-h1", f"{ns}-h2"), 2, {"of": ns})
-    assert [(moment.kind, moment.status, moment.late) for moment in lease.events] == [
+    assert [(moment.kind, moment.status, moment.delay) for moment in lease.events] == [
         ("start_lease", "UNDONE", None),
         ("before_end_lease", "UNDONE", None),
         ("end_lease", "UNDONE", None),
@@ -89,6 +89,6 @@ def test_without_a_loop(cell: Cell, ns: str) -> None:
         assert client.lease(f"/{ns}/one").status == "ACTIVE"
         late = client.lateness(hours=1)
         assert late.fired >= 1
-        assert late.worst > 30
+        assert late.maximum > 30
         assert [one.path for one in client.leases(below=f"/{ns}")] == [f"/{ns}/one"]
         assert [one.lease for one in client.calendar().booked if one.host == f"{ns}-h1"] == [f"/{ns}/one"]

@@ -18,7 +18,7 @@ async def test_a_request_waits_and_is_followed_to_its_end(cell: Cell, client: Cl
     path = f"/{ns}/m/g/1"
     await running(cell, client, path)
     await client.ask(path, "reboot")
-    assert (await client.explain(path, "suspend", on_conflict="queue")).waits
+    assert (await client.explain(path, "suspend", on_conflict="queue")).would_queue
     accepted = await client.ask(path, "suspend", on_conflict="queue")
     assert accepted.operation is not None
     assert (accepted.queued, accepted.position) == (True, 1)

@@ -38,14 +38,14 @@ async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: 
         assert row is not None
         await world.drift("delete", tokens=[str(row.token)])
         found = [x async for x in client.truth(kind="vm", below="/ns", limit=2)]
-        assert [(x.path, x.believed, x.seen, x.agrees) for x in found] == [
+        assert [(x.path, x.recorded, x.observed, x.matches) for x in found] == [
             (PATHS[0], "Running", "Running", True),
             (PATHS[1], "Running", "absent", False),
             (PATHS[2], "Running", "Running", True),
         ]
-        assert isinstance(found[0].seen_at, datetime)
+        assert isinstance(found[0].observed_at, datetime)
         (stored,) = (await client.truth_page(below=PATHS[1], fresh=False)).items
-        assert (stored.seen, stored.agrees, stored.why) == (None, None, "unasked")
+        assert (stored.observed, stored.matches, stored.reason) == (None, None, "unasked")
         assert [x async for x in client.truth(kind="disk")] == []
 
         assert (await client.orphans()).items == ()
@@ -54,18 +54,22 @@ async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: 
             await s.controller.store.orphans.record(lane, [left])
         (orphan,) = (await client.orphans(lane=lane)).items
         assert (orphan.lane, orphan.token, orphan.path, orphan.facts) == (lane, "t-1", "/ns/lost", {"id": "i-9"})
-        assert isinstance(orphan.since, datetime)
+        assert isinstance(orphan.first_observed_at, datetime)
         assert (await client.orphans(lane="another.lane")).items == ()
 
         await s.controller.store.agents.record_presence([PresentAgent("a2", 1, ["edge.1", lane], "0.1")], "edge.")
         lanes = [x async for x in client.lanes(limit=1)]
-        assert [(x.lane, [(a.name, a.there) for a in x.agents]) for x in lanes] == [
+        assert [(x.lane, [(a.name, a.connected) for a in x.agents]) for x in lanes] == [
             (lane, [("a1", True), ("a2", True)]),
             ("edge.1", [("a2", True)]),
         ]
-        assert (lanes[0].waiting, lanes[0].in_flight, isinstance(lanes[0].survey_at, datetime)) == (0, 0, True)
+        assert (lanes[0].waiting, lanes[0].in_flight, isinstance(lanes[0].next_inventory_at, datetime)) == (
+            0,
+            0,
+            True,
+        )
 
         truths, orphans, again = await asyncio.to_thread(everything, s.url)
-        assert [(x.path, x.agrees) for x in truths] == [(x.path, x.agrees) for x in found]
+        assert [(x.path, x.matches) for x in truths] == [(x.path, x.matches) for x in found]
         assert orphans == (orphan,)
         assert [x.lane for x in again] == [lane, "edge.1"]

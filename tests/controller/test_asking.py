@@ -168,13 +168,17 @@ async def test_what_is_said_before_is_what_happens(migrated: str, state: str) ->
 
 async def same(h: Hand, path: str, said: Explanation, planned: DryRun, answer: AcceptedRequest, known: int) -> None:
     """What was let in does what was planned, to its end."""
-    assert (said.joins, said.idle) == (planned.joins, planned.idle) == (answer.joined, answer.idle)
+    assert (
+        (said.would_join, said.no_change)
+        == (planned.would_join, planned.no_change)
+        == (answer.joined, answer.no_change)
+    )
     row = await h.row(path)
     lines = [x for x in (await h.lines(path))[known:] if x.source != x.target]  # to observe moves nothing
     moves = [(x.source, x.target, x.trigger, x.word, x.actor) for x in lines]
-    assert moves == [(m.source, m.target, m.trigger, m.word, m.actor) for m in planned.moves]
-    if said.joins or said.idle:
-        assert (planned.claims, planned.orders, planned.calls) == ((), (), ())
+    assert moves == [(m.source, m.target, m.trigger, m.word, m.actor) for m in planned.transitions]
+    if said.would_join or said.no_change:
+        assert (planned.claims, planned.orders, planned.provider_calls) == ((), (), ())
         return
     assert [(c.path, c.mode, c.operation) for c in (await h.view.claims(path, 9)).items] == [
         (c.path, c.mode, answer.operation) for c in planned.claims
@@ -182,12 +186,12 @@ async def same(h: Hand, path: str, said: Explanation, planned: DryRun, answer: A
     assert row.snapshot.work is not None
     assert [(row.snapshot.work.verb, row.lane, 1)] == [(o.verb, o.lane, o.members) for o in planned.orders]
     assert set(row.timers or {}) == {t.name for t in planned.timers}
-    assert tuple(await h.finish(path)) == planned.calls
+    assert tuple(await h.finish(path)) == planned.provider_calls
     lines = [x for x in (await h.lines(path))[known:] if x.source != x.target]
     if planned.action in ("refresh", "accept-observed"):
         return  # where that leads is not known before
     passed = [planned.state, *(x.target for x in lines)]
-    assert passed == list(planned.way)
+    assert passed == list(planned.states)
 
 
 @pytest.mark.req("X-01")
@@ -201,7 +205,7 @@ async def test_what_is_said_to_help_helps(migrated: str, state: str) -> None:
             if isinstance(said, ResourceNotFound) or said.allowed:
                 continue
             for remedy in said.remedies:
-                match remedy.what:
+                match remedy.kind:
                     case "wait":
                         assert (await h.row(path)).snapshot.operation is not None
                         await h.finish(path)
@@ -264,10 +268,10 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
                 else:
                     assert isinstance(planned, DryRun)
                     assert isinstance(answer, AcceptedRequest)
-                    assert (said.joins, said.idle) == (answer.joined, answer.idle)
+                    assert (said.would_join, said.no_change) == (answer.joined, answer.no_change)
                     moves = [x for x in await h.lines(path) if x.source != x.target]
                     assert [(x.source, x.target, x.trigger, x.word, x.actor) for x in moves] == [
-                        (m.source, m.target, m.trigger, m.word, m.actor) for m in planned.moves
+                        (m.source, m.target, m.trigger, m.word, m.actor) for m in planned.transitions
                     ]
                     claims = (await h.view.claims(path, 9)).items
                     assert [(c.path, c.mode) for c in claims] == [(c.path, c.mode) for c in planned.claims]

@@ -125,10 +125,10 @@ async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: Hous
         if operation.outcome == Outcome.SUCCEEDED:
             continue
         ended.add(action)
-        assert operation.says, (kind, action, operation.outcome)
+        assert operation.message, (kind, action, operation.outcome)
         shown = await house.view.resource(path)
         if shown is not None and house.view.healths.of(kind, shown.state) is not Health.EMPTY:
-            assert shown.failure == operation.says, (kind, action)
+            assert shown.failure == operation.message, (kind, action)
     if word is Trigger.FAILED:
         assert ended or all(not action.fails for action in lifecycle.actions), kind
 

@@ -34,16 +34,16 @@ async def test_refresh_answers_with_what_was_observed_and_the_age_of_the_rest(
             began = datetime.now(UTC)
             found = await asked.seen(anonymous()).standing(MCI, refresh=True)
             assert found is not None
-            assert found.text == "Partial-Suspended:2 (R:1/4)"
+            assert found.summary == "Partial-Suspended:2 (R:1/4)"
             assert found.resource.members == {"Running": 1, "Suspended": 2, "Terminated": 1}
             assert found.observed is not None
-            left = {(one.state, one.why, one.members) for one in found.observed.left}
+            left = {(one.state, one.reason, one.members) for one in found.observed.unobserved}
             assert found.observed.members + sum(members for *_, members in left) == 4
-            assert all(one.oldest is not None and one.oldest < began for one in found.observed.left)
+            assert all(one.oldest is not None and one.oldest < began for one in found.observed.unobserved)
         assert found is not None
         assert found.observed is not None
         assert left == {("Suspended", UnknownReason.STILL, 2), ("Terminated", UnknownReason.FINAL, 1)}
-        assert (found.observed.members, found.observed.calls, found.observed.saved) == (1, 1, 3)
+        assert (found.observed.members, found.observed.calls, found.observed.calls_saved) == (1, 1, 3)
         after = await asked.seen(anonymous()).overview()
         assert (after.calls_made or 0) - (before.calls_made or 0) == 2
         assert (after.calls_saved or 0) - (before.calls_saved or 0) == 3 + 3
@@ -63,7 +63,7 @@ async def test_refresh_without_an_agent_says_that_no_agent_answered(
         found = await asked.seen(anonymous()).standing(MCI, refresh=True)
         assert found is not None
         assert found.observed is not None
-        assert [(left.state, left.why, left.members) for left in found.observed.left] == [
+        assert [(left.state, left.reason, left.members) for left in found.observed.unobserved] == [
             ("Running", UnknownReason.NO_AGENT, 2)
         ]
-        assert (found.observed.members, found.observed.saved) == (0, 0)
+        assert (found.observed.members, found.observed.calls_saved) == (0, 0)

@@ -84,7 +84,7 @@ async def test_request_dry_run_and_explanation_name_nearest_lane(service: Applic
     explained = await service.explain(asked, ANN)
     assert isinstance(explained, Explanation)
     assert not explained.allowed
-    assert [remedy.what for remedy in explained.remedies] == ["lane"]
+    assert [remedy.kind for remedy in explained.remedies] == ["lane"]
     assert await service.view.store.resources.read(asked.path) is None
     assert isinstance(await service.rehearse(replace(asked, expect_agent=True), ANN), DryRun)
     assert isinstance(await service.ask(replace(asked, expect_agent=True), ANN), AcceptedRequest)

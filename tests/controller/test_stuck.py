@@ -107,7 +107,7 @@ async def night(dsn: str) -> AsyncIterator[Night]:
 
 
 def codes(found: Stuck) -> list[str]:
-    return [why.code for why in found.why]
+    return [why.code for why in found.causes]
 
 
 @pytest.mark.req("S2-10")
@@ -121,21 +121,21 @@ async def test_a_machine_that_gets_no_answer_at_all_is_returned_to_where_it_was(
         found = await n.one()
         assert (found.path, found.state, found.action, found.operation) == (MACHINE, "STOPPING", "stop", stop)
         assert (found.phase, codes(found), found.outcome) == ("probing", ["probing"], None)
-        assert "nobody has taken the order to look at it" in found.why[0].says
-        assert [step.what for step in found.steps] == ["agent", "wait", "cancel"]
-        assert "libvirt.dc" in found.steps[0].says
+        assert "nobody has taken the order to look at it" in found.causes[0].message
+        assert [step.kind for step in found.steps] == ["agent", "wait", "cancel"]
+        assert "libvirt.dc" in found.steps[0].description
         assert found.steps[2].operation == stop
-        assert found.lasts is not None
-        assert (found.lasts.declared, found.lasts.usual) == (600, None)
+        assert found.elapsed is not None
+        assert (found.elapsed.limit, found.elapsed.typical) == (600, None)
         await n.later(180)  # unobserved, either
         assert await n.c.state(MACHINE) == "RUNNING"
         found = await n.one()
         assert (found.state, found.phase, found.outcome) == ("RUNNING", None, "unknown")
         assert codes(found) == ["unknown"]
-        assert "no report came" in found.why[0].says
-        assert "no agent could observe it" in found.why[0].says
-        assert found.decided == "returned to RUNNING, from STOPPING; for it, stop ended unknown"
-        steps = {step.what: step for step in found.steps}
+        assert "no report came" in found.causes[0].message
+        assert "no agent could observe it" in found.causes[0].message
+        assert found.resolution == "returned to RUNNING, from STOPPING; for it, stop ended unknown"
+        steps = {step.kind: step for step in found.steps}
         assert steps["retry"].operation == stop
         assert {"stop", "pause", "destroy"} <= set(steps["ask"].actions)
 
@@ -162,16 +162,16 @@ async def test_past_its_deadline_it_is_fenced_off_then_looked_at(migrated: str) 
             await n.later(10)
         found = await n.one()
         assert (found.phase, codes(found)) == ("fencing", ["overdue", "fencing"])
-        assert "is to last 10m there at most" in found.why[0].says
+        assert "is to last 10m there at most" in found.causes[0].message
         await n.later(31)
         assert codes(await n.one()) == ["overdue", "probing"]
         await n.sees(MACHINE, "RUNNING")
         found = await n.one()
         assert (found.state, found.outcome, codes(found)) == ("RUNNING", "failed", ["settled"])
-        assert [look.seen for look in found.probed] == ["RUNNING"]
-        assert "an agent observed RUNNING" in found.why[0].says
-        assert found.decided.startswith("returned to RUNNING, from STOPPING")
-        assert {step.what for step in found.steps} == {"ask", "retry"}
+        assert [look.observed for look in found.observations] == ["RUNNING"]
+        assert "an agent observed RUNNING" in found.causes[0].message
+        assert found.resolution.startswith("returned to RUNNING, from STOPPING")
+        assert {step.kind for step in found.steps} == {"ask", "retry"}
         await n.c.begin(MACHINE, "stop", "machine")  # a user goes on with it: the night is quiet again
         assert await n.stuck() == []
 
@@ -192,9 +192,9 @@ async def test_what_lasts_longer_than_nearly_all_did_is_late_long_before_its_dea
         shown = await n.view.resource(VM)
         assert shown is not None
         assert shown.operation is not None
-        lasts = shown.operation.lasts
+        lasts = shown.operation.elapsed
         assert lasts is not None
-        assert (lasts.moves, lasts.late, lasts.overdue) == (ENOUGH - 1, False, False)
+        assert (lasts.samples, lasts.late, lasts.overdue) == (ENOUGH - 1, False, False)
         await n.c.report(VM)
         await n.c.make(VM, "resume")
         await n.c.make(VM, "suspend")
@@ -206,10 +206,10 @@ async def test_what_lasts_longer_than_nearly_all_did_is_late_long_before_its_dea
         await n.aged(VM, 60)
         found = await n.one()
         assert (found.path, found.state, codes(found)) == (VM, "Suspending", ["late"])
-        assert found.lasts is not None
-        assert found.lasts.p99 is not None
-        assert found.lasts.p99 < 60 < (found.lasts.declared or 0)
-        assert found.decided == ""
+        assert found.elapsed is not None
+        assert found.elapsed.p99 is not None
+        assert found.elapsed.p99 < 60 < (found.elapsed.limit or 0)
+        assert found.resolution == ""
 
 
 @pytest.mark.req("X-12")
@@ -243,9 +243,9 @@ async def test_hidden_work_is_judged_from_when_it_began(migrated: str) -> None:
         assert shown is not None
         assert shown.hidden is not None
         assert shown.hidden.id == id
-        assert shown.hidden.lasts is not None
-        assert shown.hidden.lasts.since.timestamp() == pytest.approx(n.now(), abs=30)
-        assert shown.hidden.lasts.declared == KINDS["machine"].pace.unseen_work
+        assert shown.hidden.elapsed is not None
+        assert shown.hidden.elapsed.since.timestamp() == pytest.approx(n.now(), abs=30)
+        assert shown.hidden.elapsed.limit == KINDS["machine"].pace.unseen_work
         assert await n.stuck() == []
 
 
@@ -260,7 +260,7 @@ async def test_a_timer_that_nobody_fires_is_told(migrated: str) -> None:
             )
         found = await n.one()
         assert codes(found) == ["unattended"]
-        assert "does a controller run?" in found.why[0].says
+        assert "does a controller run?" in found.causes[0].message
 
 
 async def test_pages_go_through_all_of_it_once(migrated: str) -> None:
@@ -385,13 +385,13 @@ async def test_stuck_lists_what_waits_for_an_absent_agent_until_it_comes(migrate
             await n.aged(path, 15)
         web, vm = sorted(await n.stuck(), key=lambda found: found.path, reverse=True)
         for found in (web, vm):
-            assert [(why.code, why.says) for why in found.why] == [
+            assert [(why.code, why.message) for why in found.causes] == [
                 ("no-agent", "no agent has ever served the lane sim.z")
             ]
-            assert found.steps[0].what == "agent"
+            assert found.steps[0].kind == "agent"
         assert (web.path, vm.path) == ("/shop/web", "/shop/vms/g/1")
         await n.c.store.agents.record_presence([PresentAgent("late", 1, ["sim.z"], "1", False)], "edge.")
         assert await n.stuck() == []
         async with database(n.dsn) as connection:
             await connection.execute("UPDATE agents SET last_seen = now() - interval '1 hour' WHERE name = 'late'")
-        assert [found.why[0].says for found in await n.stuck()] == ["no agent serves the lane sim.z now"] * 2
+        assert [found.causes[0].message for found in await n.stuck()] == ["no agent serves the lane sim.z now"] * 2

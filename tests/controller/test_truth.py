@@ -71,7 +71,7 @@ async def test_belief_beside_what_is_there(migrated: str, nats_server: Nats, cel
             await world.drift(deed, tokens=[await token(one, path)])
         before = await one.store.resources.read_many(paths(5))
         found = await every(asked)
-        assert [(x.path, x.believed, x.expects, x.seen, x.agrees, x.why) for x in found] == [
+        assert [(x.path, x.recorded, x.expected, x.observed, x.matches, x.reason) for x in found] == [
             (paths(5)[0], "Running", "Running", "Running", True, None),
             (paths(5)[1], "Running", "Running", "Suspended", False, None),
             (paths(5)[2], "Running", "Running", "absent", False, None),
@@ -79,7 +79,7 @@ async def test_belief_beside_what_is_there(migrated: str, nats_server: Nats, cel
             (paths(5)[4], "Terminated", "absent", "absent", True, None),
         ]
         assert {(x.kind, x.lane) for x in found} == {("vm", f"{world.provider}.{world.region}")}
-        assert [x.seen_at for x in found] == [before[path].seen_at for path in paths(5)]
+        assert [x.observed_at for x in found] == [before[path].seen_at for path in paths(5)]
         assert await one.store.resources.read_many(paths(5)) == before  # nothing was made of it
 
 
@@ -92,8 +92,8 @@ async def test_what_moves_is_shown_and_not_judged(
 
         async def done() -> bool:
             (found,) = await every(asked)
-            assert (found.believed, found.agrees, found.why) == ("Suspending", None, "moving")
-            return found.seen == "Suspended"
+            assert (found.recorded, found.matches, found.reason) == ("Suspending", None, "moving")
+            return found.observed == "Suspended"
 
         await until(done)
         await world.client.delete(f"/v1/_faults/{late}")
@@ -110,7 +110,7 @@ async def test_what_is_on_its_way_at_the_provider_is_not_judged(
         await hand.perform("suspend", [Member(path=PATH, token=await token(one, PATH), spec={}, facts={})], "by-hand")
         await hand.close()
         (found,) = await every(asked)
-        assert (found.believed, found.seen, found.agrees, found.why) == ("Running", None, None, "moving")
+        assert (found.recorded, found.observed, found.matches, found.reason) == ("Running", None, None, "moving")
 
 
 async def test_a_state_that_says_nothing_of_the_provider(
@@ -122,19 +122,19 @@ async def test_a_state_that_says_nothing_of_the_provider(
         await settled(one, "Failed")
         await world.drift("start", tokens=[await token(one, PATH)])
         (found,) = await every(asked)
-        assert (found.believed, found.expects, found.seen) == ("Failed", "", "Running")
-        assert (found.agrees, found.why) == (None, "unsaid")
+        assert (found.recorded, found.expected, found.observed) == ("Failed", "", "Running")
+        assert (found.matches, found.reason) == (None, "unsaid")
 
 
 async def test_who_cannot_be_asked_is_told(migrated: str, nats_server: Nats, cell: str, world: SimWorld) -> None:
     async with several(migrated, nats_server, cell, world, 1) as (_, asked):
         await world.fault(kind="drop", verb="describe")
         (found,) = await every(asked)
-        assert (found.believed, found.seen, found.agrees, found.why) == ("Running", None, None, "no-provider")
+        assert (found.recorded, found.observed, found.matches, found.reason) == ("Running", None, None, "no-provider")
         await world.heal()
         await put(migrated, "/ns/m/h/1", lane="nobody.serves")
         await put(migrated, "/ns/m/h/2", lane="")
-        assert [(x.path, x.agrees, x.why) for x in await every(asked)] == [
+        assert [(x.path, x.matches, x.reason) for x in await every(asked)] == [
             (PATH, True, None),
             ("/ns/m/h/1", None, "no-agent"),
             ("/ns/m/h/2", None, "unasked"),
@@ -150,7 +150,7 @@ async def test_nobody_waits_long_for_who_does_not_answer(
         await world.fault(kind="hang", verb="describe")
         async with asyncio.timeout(60):
             (found,) = await every(asked)
-        assert (found.agrees, found.why) == (None, "no-agent")
+        assert (found.matches, found.reason) == (None, "no-agent")
 
 
 async def test_without_a_wish_for_fresh_news_nobody_is_asked(
@@ -161,11 +161,11 @@ async def test_without_a_wish_for_fresh_news_nobody_is_asked(
         assert row is not None
         calls = await world.calls(PROBE)
         (found,) = await every(asked, fresh=False)
-        assert (found.believed, found.expects, found.seen) == ("Running", "Running", None)
-        assert (found.agrees, found.why, found.seen_at) == (None, "unasked", row.seen_at)
+        assert (found.recorded, found.expected, found.observed) == ("Running", "Running", None)
+        assert (found.matches, found.reason, found.observed_at) == (None, "unasked", row.seen_at)
         assert await world.calls(PROBE) == calls
         (found,) = await every(asked)
-        assert found.agrees is True
+        assert found.matches is True
         assert await world.calls(PROBE) == calls + 1
 
 
@@ -190,9 +190,9 @@ async def test_what_changes_while_somebody_looks_is_not_judged(
 ) -> None:
     async with several(migrated, nats_server, cell, world, 1) as (one, _):
         (found,) = await every(service(one, Told(one, "Suspended")))
-        assert (found.seen, found.agrees, found.why) == ("Suspended", False, None)
+        assert (found.observed, found.matches, found.reason) == ("Suspended", False, None)
         (found,) = await every(service(one, Told(one, "Suspended", meanwhile="suspend")))
-        assert (found.seen, found.agrees, found.why) == ("Suspended", None, "moving")
+        assert (found.observed, found.matches, found.reason) == ("Suspended", None, "moving")
 
 
 async def test_what_is_there_with_another_spec_is_broken(
@@ -201,7 +201,7 @@ async def test_what_is_there_with_another_spec_is_broken(
     async with several(migrated, nats_server, cell, world, 1) as (one, _):
         for revision, seen, agrees in ((0, "Running", True), (7, "broken", False)):
             (found,) = await every(service(one, Told(one, "Running", revision)))
-            assert (found.seen, found.agrees) == (seen, agrees)
+            assert (found.observed, found.matches) == (seen, agrees)
 
 
 @pytest.mark.long

@@ -234,7 +234,7 @@ async def test_what_is_there_as_its_spec_says_agrees_with_what_is_believed(edge:
         assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
         assert await edge.do("update", cluster, {"nodes": 2}) == "succeeded"
         (beside,) = (await truth(Queries(edge.one.store, KINDS), edge.one.observer, None, cluster, "", 10)).items
-        assert (beside.believed, beside.seen, beside.agrees) == ("Ready", "Ready", True)
+        assert (beside.recorded, beside.observed, beside.matches) == ("Ready", "Ready", True)
 
 
 @pytest.mark.req("S1-08", "S1-10")

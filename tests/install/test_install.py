@@ -197,7 +197,7 @@ async def test_what_the_units_start_is_a_cell(tmp_path: Path, database: str, sta
                 lanes = (await client.get("/v1/lanes")).json()["items"]
             except (httpx.TransportError, KeyError):
                 continue
-            if [agent["name"] for lane in lanes for agent in lane["agents"] if agent["there"]] == ["local"]:
+            if [agent["name"] for lane in lanes for agent in lane["agents"] if agent["connected"]] == ["local"]:
                 break
     connection = await asyncpg.connect(database)
     assert await connection.fetchval("SELECT bus_identity <> '' FROM cell")

@@ -86,7 +86,9 @@ async def datacenter(dsn: str, server: Nats, world: LibvirtWorld) -> AsyncIterat
         ):
             async with Client(_address(one)) as client, Client(_address(two)) as other:
                 async with asyncio.timeout(60):  # deadline: a process starts in seconds
-                    while not [lane async for lane in client.lanes() if any(agent.there for agent in lane.agents)]:
+                    while not [
+                        lane async for lane in client.lanes() if any(agent.connected for agent in lane.agents)
+                    ]:
                         await asyncio.sleep(0.05)
                 yield Datacenter(world, client, other, orders)
     finally:

@@ -119,7 +119,7 @@ class Races:
             self.wins[winner.name] += 1
             self.codes[refused["code"]] += 1
             holder = refused.get("holder") or {}
-            named = [holder.get(part) for part in ("operation", "action", "by", "path")]
+            named = [holder.get(part) for part in ("operation", "action", "principal", "path")]
             if named != [won["operation"]["id"], action, f"token:{winner.name}", path]:
                 self.wrong.append(f"{path}: {action} by {winner.name} won, and the other heard {refused}")
         return await self.settle(path)

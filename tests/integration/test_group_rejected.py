@@ -15,7 +15,7 @@ from tests.integration.whole import until
 async def text(here: Place, name: str) -> str:
     group = await standing(Queries(here.one.store, here.one.executor.kinds), f"/{here.ns}/{name}")
     assert group is not None
-    return group.text
+    return group.summary
 
 
 @pytest.mark.req("S0-02", "S0-07")

@@ -83,7 +83,7 @@ class Cell:
 
         def heard() -> bool:
             agents = httpx.get(f"{self.address}/v1/agents").json()["items"]
-            return any(agent["name"] == name and agent["there"] for agent in agents)
+            return any(agent["name"] == name and agent["connected"] for agent in agents)
 
         until(heard, f"{name} to be heard of")
 

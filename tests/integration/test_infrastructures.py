@@ -303,7 +303,7 @@ async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: 
         for name in ("web", "web/front"):
             nothing = await here.answer(name, "refine")
             assert isinstance(nothing, AcceptedRequest)
-            assert nothing.idle
+            assert nothing.no_change
             for action in ("suspend", "resume", "reboot"):
                 refused = await here.answer(name, action)
                 assert isinstance(refused, Rejection), (name, action)

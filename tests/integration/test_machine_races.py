@@ -32,7 +32,7 @@ async def test_every_race_has_one_winner_and_the_other_hears_who(migrated: str, 
     assert races.run == COUNT
     assert len(races.wins) == 2, "they were no races"
     assert left == {
-        "under_way": 0,
+        "in_progress": 0,
         "succeeded": COUNT + races.made,
         "otherwise": 0,
         "begun": COUNT + races.made,

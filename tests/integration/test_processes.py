@@ -53,7 +53,7 @@ def until_served(url: str) -> None:
     """Wait until the agent has said that it is there."""
     with SyncClient(url) as client:
         end = time.monotonic() + 60  # deadline: a process starts in seconds
-        while not any(agent.there for lane in client.lanes() for agent in lane.agents):
+        while not any(agent.connected for lane in client.lanes() for agent in lane.agents):
             assert time.monotonic() < end
             time.sleep(0.05)
 

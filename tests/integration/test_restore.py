@@ -82,7 +82,7 @@ async def restored(life: Life, *, hold: bool = True) -> None:
 def by_path(found: Mapping[str, object]) -> dict[str, tuple[str, str | None, str]]:
     resources = found["resources"]
     assert isinstance(resources, list)
-    return {one["path"][-1]: (one["believed"], one["seen"], one["would"]) for one in resources}
+    return {one["path"][-1]: (one["recorded"], one["observed"], one["next_action"]) for one in resources}
 
 
 @pytest.mark.long

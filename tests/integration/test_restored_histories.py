@@ -135,9 +135,11 @@ async def one_life(life: Life, seed: int, machines: int) -> None:
         after = await deeds(life, tokens)
         for row in rows:
             done = after[row["token"]] - before[row["token"]]
-            assert done <= Counter([shown[row["path"]].would]), f"{row['path']}: {done}, shown: {shown[row['path']]}"
+            assert done <= Counter([shown[row["path"]].next_action]), (
+                f"{row['path']}: {done}, shown: {shown[row['path']]}"
+            )
         for path, truth in (await truths(client)).items():
-            settled = truth.agrees or truth.would.startswith("record") or truth.why in ("unsaid", "final")
+            settled = truth.matches or truth.next_action.startswith("record") or truth.reason in ("unsaid", "final")
             assert settled, f"{path}: {truth}"
         twice = (await life.world.get("_ledger"))["twice"]
         assert not [one for one in twice["deeds"] if one["token"] in before]

@@ -31,8 +31,8 @@ async def test_reservation_that_failed_says_why_wherever_it_is_shown(lab: Lab, a
     assert (part.state, why in lease.failure) == ("error", True)
     operations = (await view.operations("/lab", None, None, 100)).items
     (failed,) = [one for one in operations if one.outcome == "failed"]
-    assert (failed.action, failed.says) == (action, lease.failure)
+    assert (failed.action, failed.message) == (action, lease.failure)
     (member,) = (await view.members(UUID(failed.id), "", 10)).items
-    assert (member.path, member.outcome, member.says) == (PART, "failed", why)
+    assert (member.path, member.outcome, member.message) == (PART, "failed", why)
     lines, _ = await view.journal(0, PART, 100)
     assert [line.change["error"] for line in lines if line.target == "error"] == [why]

@@ -39,7 +39,7 @@ async def test_lease_whose_host_is_not_free_says_so_and_never_starts_after_its_e
         view = Queries(one.store, KINDS)
         view.usual.clock = one.executor.clock
         (found,) = (await stuck(view, "/lab", datetime.now(UTC), None, 10)).items
-        assert (found.path, found.state, [(why.code, why.says) for why in found.why]) == (
+        assert (found.path, found.state, [(why.code, why.message) for why in found.causes]) == (
             OTHER,
             "PENDING",
             [("blocked", AWAITED)],

@@ -99,7 +99,7 @@ def outcomes(url: str, action: str, names: list[str]) -> set[tuple[str, str]]:
 def wrong_clocks(server: Stead) -> set[str]:
     """Whose clocks are wrong, as doctor finds by way of a server."""
     found = httpx.get(f"http://127.0.0.1:{server.port}/v1/doctor", timeout=60, trust_env=False).json()["findings"]
-    return {finding["what"] for finding in found if "clock" in finding["what"] and finding["grade"] != "ok"}
+    return {finding["check"] for finding in found if "clock" in finding["check"] and finding["grade"] != "ok"}
 
 
 @pytest.mark.long
@@ -113,7 +113,7 @@ def test_process_whose_clock_is_an_hour_off_changes_no_outcome(
     with SimCloud() as cloud, cell_of(migrated, nats_server, cloud, off, env) as parts:
         url = f"http://127.0.0.1:{parts['first'].port}"
         with SyncClient(url) as client:
-            wait_until(lambda: any(a.there for lane in client.lanes() for a in lane.agents), "the agent")
+            wait_until(lambda: any(a.connected for lane in client.lanes() for a in lane.agents), "the agent")
         slow = [{"kind": "slow", "provider": "aws", "region": "us-east-1", "seconds": SLOW}]
         httpx.post(f"{cloud.url}/v1/_faults", json={"faults": slow}, trust_env=False).raise_for_status()
         for action in ("create", "suspend", "resume", "terminate"):

@@ -83,7 +83,7 @@ class City:
         return self._start(Stead(f"agent-{lane}", "agent", "run", "--lane", lane, *settings, "--name", lane, *bus))
 
     def _served(self) -> set[str]:
-        return {lane.lane for lane in self.client.lanes() if any(agent.there for agent in lane.agents)}
+        return {lane.lane for lane in self.client.lanes() if any(agent.connected for agent in lane.agents)}
 
     def deploy(self, definition: Mapping[str, Any], at: str) -> str:
         """Plan it, and begin."""
@@ -160,7 +160,7 @@ def _broken(city: City, story: Story, each: int) -> None:
     spec = city.client.resource(f"{SYSTEM}/b3/s1").spec
     assert (spec["command"][0], spec["env"]["VERSION"]) == ("sleep", "1")
     _until(lambda: city.state() == "stable", "the system to be stable again")
-    story.add(f"one of {each} new versions did not come up and was taken back: {member.says[:60]}")
+    story.add(f"one of {each} new versions did not come up and was taken back: {member.message[:60]}")
 
 
 def _agent_killed(city: City, story: Story, each: int) -> None:

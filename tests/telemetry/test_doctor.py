@@ -53,7 +53,7 @@ def stead(one: House, *words: str, **told: str) -> subprocess.CompletedProcess[s
 
 def grades(one: House) -> dict[str, str]:
     found = httpx.get(f"{one.url}/v1/doctor", timeout=60).json()["findings"]
-    return {finding["what"]: finding["grade"] for finding in found}
+    return {finding["check"]: finding["grade"] for finding in found}
 
 
 def settled(one: House) -> None:
@@ -128,9 +128,9 @@ WELL: dict[str, Any] = {
 )
 def test_what_may_be_wrong_with_a_database(changed: dict[str, Any], what: str, grade: Grade) -> None:
     found = list(doctor.database(WELL | changed))
-    wrong = {finding.what: finding.grade for finding in found if finding.grade is not Grade.OK}
+    wrong = {finding.check: finding.grade for finding in found if finding.grade is not Grade.OK}
     assert wrong == ({what: grade} if what else {})
-    assert all(finding.do for finding in found if finding.grade is not Grade.OK)
+    assert all(finding.remedy for finding in found if finding.grade is not Grade.OK)
 
 
 def test_clocks_that_differ() -> None:
@@ -140,9 +140,9 @@ def test_clocks_that_differ() -> None:
     offsets = {"a1": 3600.0, "a2": 0.1}
     ahead = [{"name": name, "there": True, "clock_offset": off} for name, off in offsets.items()]
     finding = doctor.skew(ahead)
-    assert (finding.grade, finding.says) == (Grade.WARN, "a1's is 3600.0 s ahead of the database's")
+    assert (finding.grade, finding.message) == (Grade.WARN, "a1's is 3600.0 s ahead of the database's")
     assert doctor.skew([{**ahead[0], "there": False}]).grade is Grade.OK
-    assert doctor.controller_clock(-3600.0).says == "the controller's is 3600.0 s behind the database's"
+    assert doctor.controller_clock(-3600.0).message == "the controller's is 3600.0 s behind the database's"
     assert (doctor.controller_clock(-3600.0).grade, doctor.controller_clock(0.5).grade) == (Grade.BAD, Grade.OK)
 
 
@@ -173,7 +173,7 @@ def test_identities_that_end() -> None:
 
 def test_lanes_that_nobody_serves_and_work_that_waits() -> None:
     gauges = {"operations": [3, 5.0], "untaken": [2, 90.0], "unnumbered": 30.0, "late": 40.0, "last_position": 9}
-    assert {f.what: f.grade for f in doctor.work(gauges, ["/a"])} == {
+    assert {f.check: f.grade for f in doctor.work(gauges, ["/a"])} == {
         **{"work": Grade.OK, "orders": Grade.WARN, "stuck": Grade.WARN},
     }
     assert doctor.unserved(["aws.x"]).grade is Grade.BAD

@@ -16,16 +16,16 @@ export interface Window {
 
 /** The time that all bars fit in. */
 export function windowOf(bars: TimelineBar[], created: string, ended: string | null, now: number): Window {
-  const begin = Math.min(Date.parse(created), ...bars.map((bar) => Date.parse(bar.begin)));
+  const begin = Math.min(Date.parse(created), ...bars.map((bar) => Date.parse(bar.started_at)));
   const last = ended ? Date.parse(ended) : now;
-  const end = Math.max(last, ...bars.map((bar) => Date.parse(bar.end ?? bar.begin)));
+  const end = Math.max(last, ...bars.map((bar) => Date.parse(bar.ended_at ?? bar.started_at)));
   return { begin, end: Math.max(end, begin + 50) };
 }
 
 /** The states of a bar, each from when it came to when the next one did; the one at rest is a mark only. */
 export function segments(bar: TimelineBar, time: Window, now: number): Segment[] {
   const whole = time.end - time.begin;
-  const close = bar.end ? Date.parse(bar.end) : Math.min(now, time.end);
+  const close = bar.ended_at ? Date.parse(bar.ended_at) : Math.min(now, time.end);
   return bar.phases.map((phase, i) => {
     const from = Date.parse(phase.at);
     const next = bar.phases[i + 1];

@@ -23,18 +23,18 @@ export function edgesOf(of: LifecycleDetail, all: boolean, taken?: Taken): Edge[
   const moving = new Set(of.states.filter((state) => state.state_class === 'transitional').map((state) => state.name));
   const mine = new Set<string>();
   const found = new Map<string, Edge>();
-  const ordered = [...of.moves].sort((a, b) => Number(!WAY.has(a.trigger)) - Number(!WAY.has(b.trigger)));
+  const ordered = [...of.transitions].sort((a, b) => Number(!WAY.has(a.trigger)) - Number(!WAY.has(b.trigger)));
   for (const move of ordered) {
     if (move.source === move.target || !names.has(move.source) || !names.has(move.target)) continue;
     const pair = `${move.source} ${move.target}`;
-    const fails = FAILURE.has(move.trigger) || (move.trigger === 'children' && of.actions.some((one) => one.name === move.on && one.fails === move.target));
+    const fails = FAILURE.has(move.trigger) || (move.trigger === 'children' && of.actions.some((one) => one.name === move.detail && one.on_failure === move.target));
     if (!all && !taken?.has(pair) && aside(of, move, moving)) continue;
     const wanted = all || taken?.has(pair) || (!move.forced && (WAY.has(move.trigger) || move.trigger === 'failed'));
     if (!wanted) continue;
     const edge = found.get(pair) ?? { source: move.source, target: move.target, label: '', fails, words: [] };
     edge.words.push(word(move));
     if (move.trigger === 'request' && !move.forced && (!edge.label || (move.actor === 'user' && !mine.has(pair)))) {
-      edge.label = move.on;
+      edge.label = move.detail;
       if (move.actor === 'user') mine.add(pair);
     }
     found.set(pair, edge);
@@ -52,10 +52,10 @@ export function edgesOf(of: LifecycleDetail, all: boolean, taken?: Taken): Edge[
 
 /** What a picture is clearer without: all that members may come to amount to, and all that an action may start in. */
 function aside(of: LifecycleDetail, move: LifecycleTransition, moving: Set<string>): boolean {
-  const action = of.actions.find((one) => one.name === move.on);
-  if (move.trigger === 'children') return !moving.has(move.source) || (!!action && move.target !== action.ends && move.target !== action.fails);
-  if (move.trigger === 'request' && action && action.starts.length > FEW) return action.starts.indexOf(move.source) > 1;
+  const action = of.actions.find((one) => one.name === move.detail);
+  if (move.trigger === 'children') return !moving.has(move.source) || (!!action && move.target !== action.target && move.target !== action.on_failure);
+  if (move.trigger === 'request' && action && action.source.length > FEW) return action.source.indexOf(move.source) > 1;
   return false;
 }
 
-const word = (move: LifecycleTransition): string => `${move.trigger} ${move.on}${move.forced ? ' (forced)' : ''} by ${move.actor}`;
+const word = (move: LifecycleTransition): string => `${move.trigger} ${move.detail}${move.forced ? ' (forced)' : ''} by ${move.actor}`;

@@ -27,10 +27,10 @@ test('a view is loaded four times a second at most, and seldom where that takes 
 });
 
 test('how long it lasts is told beside how long it usually does', () => {
-  const of = { since: '2026-01-01T00:00:00Z', declared: 600, deadline: null, usual: 3, p99: 12, moves: 40, lane: '', late: true, overdue: false };
+  const of = { since: '2026-01-01T00:00:00Z', limit: 600, deadline: null, typical: 3, p99: 12, samples: 40, lane: '', late: true, overdue: false };
   const now = Date.parse('2026-01-01T00:00:42Z');
   expect(lasting(of, now)).toBe('here for 42 s; usually 3.0 s, 99 of 100 within 12 s (from 40); at most 10 min');
-  expect(lasting({ ...of, usual: null, p99: null, declared: null }, now)).toBe('here for 42 s');
+  expect(lasting({ ...of, typical: null, p99: null, limit: null }, now)).toBe('here for 42 s');
 });
 
 test('spans are told in units that matter', () => {
@@ -60,12 +60,12 @@ describe('a file', () => {
   });
 });
 
-const move = (source: string, trigger: string, on: string, target: string): LifecycleTransition => ({ source, trigger, on, actor: 'user', target, forced: false });
-const state = (name: string, state_class: 'stable' | 'transitional') => ({ name, state_class, says: '', bad: false, deadline: null, awaits: null });
+const move = (source: string, trigger: string, on: string, target: string): LifecycleTransition => ({ source, trigger, detail: on, actor: 'user', target, forced: false });
+const state = (name: string, state_class: 'stable' | 'transitional') => ({ name, state_class, description: '', unhealthy: false, timeout: null, awaits: null });
 const door: LifecycleDetail = {
-  kind: 'door', family: '', says: '', parent: '', members: '', findings: [], explored: null, registered: null, actions: [],
+  kind: 'door', family: '', description: '', parent: '', members: '', findings: [], explored: null, registered: null, actions: [],
   states: [state('Closed', 'stable'), state('Opening', 'transitional'), state('Open', 'stable')],
-  moves: [move('Closed', 'request', 'open', 'Opening'), move('Opening', 'succeeded', 'open', 'Open'), move('Opening', 'failed', 'open', 'Closed'), move('Open', 'observed', 'Closed', 'Closed')],
+  transitions: [move('Closed', 'request', 'open', 'Opening'), move('Opening', 'succeeded', 'open', 'Open'), move('Opening', 'failed', 'open', 'Closed'), move('Open', 'observed', 'Closed', 'Closed')],
 };
 
 describe('a picture', () => {
@@ -85,7 +85,7 @@ describe('a picture', () => {
 
 test('bars fit their window', () => {
   const bar: TimelineBar = {
-    path: '/a', kind: 'vm', begin: '2026-01-01T00:00:01Z', end: '2026-01-01T00:00:03Z', origin: 'Running', outcome: 'succeeded', says: '',
+    path: '/a', kind: 'vm', started_at: '2026-01-01T00:00:01Z', ended_at: '2026-01-01T00:00:03Z', source: 'Running', outcome: 'succeeded', message: '',
     phases: [{ state: 'Suspending', at: '2026-01-01T00:00:01Z' }, { state: 'Suspended', at: '2026-01-01T00:00:03Z' }],
   };
   const time = windowOf([bar], '2026-01-01T00:00:00Z', '2026-01-01T00:00:04Z', 0);
@@ -136,8 +136,8 @@ describe('the calendar', () => {
 });
 
 describe('a system', () => {
-  const part = (path: string, state = 'stable', up: number | null = 1, kind = 'service'): SystemPart => ({ path: `/shop/site${path}`, kind, state, lane: 'local.one', count: 2, up, operation: null });
-  const claim = (place: string): RunningDeploy => ({ id: place, action: 'deploy', place: `/shop/site${place}`, by: 'ann', since: '', total: 2, remaining: 1, failed: 0, asked: true, cancelled: false });
+  const part = (path: string, state = 'stable', up: number | null = 1, kind = 'service'): SystemPart => ({ path: `/shop/site${path}`, kind, state, lane: 'local.one', count: 2, running: up, operation: null });
+  const claim = (place: string): RunningDeploy => ({ id: place, action: 'deploy', place: `/shop/site${place}`, principal: 'ann', since: '', total: 2, remaining: 1, failed: 0, expanded: true, cancelled: false });
   const site: System = {
     path: '/shop/site', state: 'stable', operation: null, lanes: [], running: [],
     parts: [part('/data/db/one', 'failed', null), part('/data/db/two'), part('/data/load', 'succeeded', null, 'job'), part('/web', 'stable', 2)],

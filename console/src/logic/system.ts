@@ -46,7 +46,7 @@ function sum(of: Node): void {
     of.total = 1;
     if (of.part.kind === 'service') {
       of.wanted = of.part.count;
-      of.up = of.part.up ?? 0;
+      of.up = of.part.running ?? 0;
     }
   }
   for (const below of of.below) {
@@ -88,7 +88,7 @@ export function rowsOf(root: Node, open: (node: Node) => boolean, filter = ''): 
   const said = (node: Node): string => `${node.path.slice(root.path.length)} ${node.part ? `${node.part.kind} ${node.part.state} ${node.part.lane}` : ''}`;
   const visit = (node: Node, depth: number, held: string): boolean => {
     const at = found.length;
-    const by = node.claims.reduce((all, claim) => `${all} ${claim.action} ${claim.by} ${UNDER_WAY}`, held);
+    const by = node.claims.reduce((all, claim) => `${all} ${claim.action} ${claim.principal} ${UNDER_WAY}`, held);
     for (const claim of node.claims) found.push({ node, claim, depth, bands: [] });
     found.push({ node, claim: null, depth, bands: [] });
     let any = !word || `${said(node)} ${by}`.toLowerCase().includes(word);

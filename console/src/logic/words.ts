@@ -26,8 +26,8 @@ export function span(seconds: number): string {
 /** For how long it has lasted, how long it usually does, and how long it may. */
 export function lasting(of: Elapsed, now: number): string {
   const parts = [`here for ${span((now - Date.parse(of.since)) / 1000)}`];
-  if (of.usual !== null && of.p99 !== null) parts.push(`usually ${span(of.usual)}, 99 of 100 within ${span(of.p99)} (from ${number(of.moves)}${of.lane ? ` on ${of.lane}` : ''})`);
-  if (of.declared !== null) parts.push(`at most ${span(of.declared)}`);
+  if (of.typical !== null && of.p99 !== null) parts.push(`usually ${span(of.typical)}, 99 of 100 within ${span(of.p99)} (from ${number(of.samples)}${of.lane ? ` on ${of.lane}` : ''})`);
+  if (of.limit !== null) parts.push(`at most ${span(of.limit)}`);
   return parts.join('; ');
 }
 

@@ -15,7 +15,7 @@ const SIZED = new Set(['scale-out', 'scale-in', 'create', 'update', 'upgrade']);
 /** Whether nothing has to be said beside it. */
 function plain(action: LifecycleAction, lifecycle: LifecycleDetail, state: string): boolean {
   if (!lifecycle.registered) return !SIZED.has(action.name);
-  return !action.respec && (action.name !== 'create' || action.starts.includes(state));
+  return !action.updates_spec && (action.name !== 'create' || action.source.includes(state));
 }
 
 async function ask(path: string, action: string, body: Record<string, unknown> = {}): Promise<boolean> {
@@ -42,7 +42,7 @@ export function Actions({ of, lifecycle, reload }: Props) {
   const busy = useSignal('');
   const said = explained.data;
   const allowed = new Set(said?.allowed_actions ?? []);
-  const mine = lifecycle.actions.filter((action) => (action.by.includes('user') || action.by.includes('admin')) && plain(action, lifecycle, of.state) && !NAMING[of.kind]?.includes(action.name));
+  const mine = lifecycle.actions.filter((action) => (action.actors.includes('user') || action.actors.includes('admin')) && plain(action, lifecycle, of.state) && !NAMING[of.kind]?.includes(action.name));
   const click = async (action: LifecycleAction) => {
     if (!allowed.has(action.name)) refused.value = action;
     else if (GRAVE.test(action.name) || lifecycle.members || action.needs_reason) confirming.value = action;
@@ -60,7 +60,7 @@ export function Actions({ of, lifecycle, reload }: Props) {
         const refuses = explained.data && !may;
         return (
           <button key={action.name} class={`${refuses ? 'refused' : ''} ${GRAVE.test(action.name) && may ? 'danger' : ''}`} disabled={!explained.data || busy.value === action.name}
-            aria-describedby={refuses ? 'why-refused' : undefined} title={!refuses ? action.says : `${action.says} Not now: click to see why.`} data-action={action.name} data-allowed={may} onClick={() => void click(action)}>
+            aria-describedby={refuses ? 'why-refused' : undefined} title={!refuses ? action.description : `${action.description} Not now: click to see why.`} data-action={action.name} data-allowed={may} onClick={() => void click(action)}>
             {action.name}
           </button>
         );
@@ -91,11 +91,11 @@ function Confirm({ of, action, close }: { of: Resource; action: LifecycleAction;
   const grave = GRAVE.test(action.name);
   return (
     <Dialog title={`${action.name} ${of.path}`} close={close} testid="confirm">
-      <p>{action.says}</p>
+      <p>{action.description}</p>
       {found === null ? <Skeleton rows={2} /> : found instanceof Error ? <p class="state trouble long"><Icon of="trouble" />{found.message}</p> : (
         <div>
-          {found.way.length > 0 && <p class="dim">{found.way.join(' → ')}{found.fails ? `; if it fails: ${found.fails}` : ''}</p>}
-          {found.members.length > 0 && <ul>{found.members.map((part) => <li key={part.state + part.does}><b>{number(part.members)}</b> in {part.state}: {part.does === 'acts' ? `go to ${part.target}` : part.does === 'skipped' ? 'are skipped' : part.does === 'joins' ? 'are at it already' : 'nothing to do'}</li>)}</ul>}
+          {found.states.length > 0 && <p class="dim">{found.states.join(' → ')}{found.failure_state ? `; if it fails: ${found.failure_state}` : ''}</p>}
+          {found.members.length > 0 && <ul>{found.members.map((part) => <li key={part.state + part.effect}><b>{number(part.members)}</b> in {part.state}: {part.effect === 'acts' ? `go to ${part.target}` : part.effect === 'skipped' ? 'are skipped' : part.effect === 'joins' ? 'are at it already' : 'nothing to do'}</li>)}</ul>}
         </div>
       )}
       {(grave || action.needs_reason) && <label class="field">{action.needs_reason ? 'Reason, kept in the journal' : 'Reason, for the record'}<input data-testid="reason" value={reason.value} onInput={(event) => { reason.value = event.currentTarget.value; }} /></label>}
@@ -108,15 +108,15 @@ function Why({ of, action, close }: { of: Resource; action: LifecycleAction; clo
   const reason = useSignal('');
   const why = useLive<Explanation>(`why ${of.path} ${action.name}`, () => get('/v1/explain', { path: of.path, action: action.name }), { concerns: (line) => line.path === of.path });
   const said = why.data;
-  const force = said?.remedies.some((one) => one.what === 'force');
+  const force = said?.remedies.some((one) => one.kind === 'force');
   const go = async (body: Record<string, unknown>) => { if (await ask(of.path, action.name, body)) close(); };
   return (
     <Dialog title={`Why not ${action.name}?`} close={close} testid="explain">
       {!said ? why.error ? <p class="state trouble">{why.error.message}</p> : <Skeleton rows={3} /> : (
         <>
           {said.allowed ? <p class="state well"><Icon of="well" />It would be let in now.</p> : <ul data-testid="reasons">{said.reasons.map((one) => <li key={one.says}>{one.says}</li>)}</ul>}
-          {said.holders.length > 0 && <div><h3>Who holds it</h3>{said.holders.map((one) => <p key={one.operation}><Go to={toOperation(one.operation)}><b>{one.action || 'operation'}</b></Go> on <span class="path">{one.path}</span> by {one.by || 'nobody'}, <When at={one.since} /></p>)}</div>}
-          {said.remedies.length > 0 && <div><h3>What would help</h3><ul>{said.remedies.map((one) => <li key={one.says}>{one.says}</li>)}</ul></div>}
+          {said.holders.length > 0 && <div><h3>Who holds it</h3>{said.holders.map((one) => <p key={one.operation}><Go to={toOperation(one.operation)}><b>{one.action || 'operation'}</b></Go> on <span class="path">{one.path}</span> by {one.principal || 'nobody'}, <When at={one.since} /></p>)}</div>}
+          {said.remedies.length > 0 && <div><h3>What would help</h3><ul>{said.remedies.map((one) => <li key={one.description}>{one.description}</li>)}</ul></div>}
           <div class="buttons">
             {said.allowed && <button class="primary" onClick={() => void go({})}>{action.name}</button>}
             {said.holders.length > 0 && <button onClick={() => void go({ on_conflict: 'queue' })}>Wait its turn</button>}

@@ -36,7 +36,7 @@ export default function CalendarPage({ rest }: { rest: string }) {
   // While another span is on its way, what is known already lies where it belongs.
   const shown = { ...found, data: found.data ?? (found.error ? null : last.current) };
   const hosts = shown.data?.hosts ?? [];
-  const failed = hosts.filter((host) => !host.works).length;
+  const failed = hosts.filter((host) => !host.healthy).length;
   const more = shown.data?.next;
   return (
     <>
@@ -103,14 +103,14 @@ function Now({ span, label = false }: { span: Span; label?: boolean }) {
 function HostRow({ host, booked, span }: { host: Host; booked: Booking[]; span: Span }) {
   const here = booked.filter((one) => placed(span, one.start, one.end)).sort((a, b) => Date.parse(a.start) - Date.parse(b.start));
   return (
-    <div class={`calendar-row ${host.works ? '' : 'failed'}`} role="row" data-host={host.name} data-works={host.works}>
+    <div class={`calendar-row ${host.healthy ? '' : 'failed'}`} role="row" data-host={host.name} data-works={host.healthy}>
       <span role="rowheader" class="calendar-name" title={`${host.name} on ${host.lane}`}>
         {host.node ? <Go to={toResource(host.node)} class="path">{host.name}</Go> : <span class="path">{host.name}</span>}
-        {!host.works && <span class="state trouble long"><Icon of="trouble" /><span>failed{host.why && `: ${host.why}`}</span></span>}
+        {!host.healthy && <span class="state trouble long"><Icon of="trouble" /><span>failed{host.reason && `: ${host.reason}`}</span></span>}
       </span>
       <span role="cell" class="calendar-track">
         {here.map((one) => <Bar key={one.lease + one.start} of={one} span={span} />)}
-        {!here.length && <span class="unseen">{host.works ? 'free' : 'not booked'}</span>}
+        {!here.length && <span class="unseen">{host.healthy ? 'free' : 'not booked'}</span>}
       </span>
     </div>
   );

@@ -32,13 +32,13 @@ export default function CreatePage() {
   const later = useSignal(false);
   const partial = useSignal('continue');
   const busy = useSignal(false);
-  const told = useSignal<{ for: string; errors: { where: string; says: string }[]; detail: string } | null>(null);
+  const told = useSignal<{ for: string; errors: { location: string; message: string }[]; detail: string } | null>(null);
   const planned = useSignal<DryRun | null>(null);
   const gutter = useRef<HTMLDivElement>(null);
   const found = useMemo(() => read(text.value), [text.value]);
   const from = told.value?.for === text.value + path.value ? told.value : null;
   const mistakes: (Mistake & { where?: string })[] = found.mistakes.length ? found.mistakes
-    : (from?.errors ?? []).map((error) => ({ line: error.where.startsWith('spec') ? found.lineOf(error.where) : 0, says: error.says, where: error.where }));
+    : (from?.errors ?? []).map((error) => ({ line: error.location.startsWith('spec') ? found.lineOf(error.location) : 0, says: error.message, where: error.location }));
   const bad = new Set(mistakes.map((mistake) => mistake.line));
   const lines = text.value.split('\n').length;
   const ask = async (dry: boolean) => {
@@ -112,7 +112,7 @@ function Plan({ of }: { of: DryRun }) {
   const members = of.members.reduce((sum, part) => sum + part.members, 0);
   return (
     <Card title="It would be let in" testid="plan">
-      <p class="state well"><Icon of="well" />{of.way.join(' → ')}</p>
+      <p class="state well"><Icon of="well" />{of.states.join(' → ')}</p>
       {members > 0 && <p class="dim">{plural(members, 'member')}</p>}
       {of.orders.map((order) => <p key={order.lane + order.verb} class="dim">{order.verb} on {order.lane}: {number(order.members)}</p>)}
     </Card>

@@ -45,8 +45,8 @@ function Table({ of, reload }: { of: Lane[]; reload: () => void }) {
             <tr key={lane.lane} data-lane={lane.lane}>
               <td><b>{lane.lane}</b></td>
               <td data-label="">{lane.agents.length ? lane.agents.map((agent) => (
-                <span key={agent.name} class={`state ${agent.there ? 'well' : 'trouble'}`} title={`version ${agent.version}`} style={{ marginRight: '10px' }}>
-                  <Icon of={agent.there ? 'well' : 'trouble'} />{agent.name}{agent.there ? '' : <>, away, seen <When at={agent.last_seen} /></>}
+                <span key={agent.name} class={`state ${agent.connected ? 'well' : 'trouble'}`} title={`version ${agent.version}`} style={{ marginRight: '10px' }}>
+                  <Icon of={agent.connected ? 'well' : 'trouble'} />{agent.name}{agent.connected ? '' : <>, away, seen <When at={agent.last_seen} /></>}
                 </span>
               )) : <span class="state trouble"><Icon of="trouble" />nobody</span>}</td>
               <td class="num" data-label="At once">{lane.limit ?? <span class="dim">no limit</span>}</td>
@@ -114,7 +114,7 @@ function Orphans({ of, reload }: { of: Orphan[]; reload: () => void }) {
         <tbody>
           {of.map((one) => (
             <tr key={one.lane + one.token}>
-              <td class="path">{one.path || <span class="dim">nobody knows</span>}</td><td>{one.lane}</td><td>{one.state}</td><td><When at={one.since} /></td><td class="path">{one.token.slice(0, 13)}</td>
+              <td class="path">{one.path || <span class="dim">nobody knows</span>}</td><td>{one.lane}</td><td>{one.state}</td><td><When at={one.first_observed_at} /></td><td class="path">{one.token.slice(0, 13)}</td>
               <td class="num"><span class="buttons end"><button class="small" onClick={() => { path.value = one.path; asked.value = { orphan: one, action: 'adopt' }; }}>Adopt</button><button class="small danger" onClick={() => { asked.value = { orphan: one, action: 'remove' }; }}>Remove</button></span></td>
             </tr>
           ))}

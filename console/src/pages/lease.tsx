@@ -42,7 +42,7 @@ const Flag = ({ of, says }: { of: string; says: string }) => <span class="state 
 
 /** How late it came, or is. */
 function late(of: LeaseEvent): string {
-  if (of.late !== null) return of.late < 0.001 ? 'on time' : `${span(of.late)} late`;
+  if (of.delay !== null) return of.delay < 0.001 ? 'on time' : `${span(of.delay)} late`;
   const due = (now.value - Date.parse(of.at)) / 1000;
   return due > 1 ? `due for ${span(due)}` : 'to come';
 }
@@ -78,10 +78,10 @@ function ReservedHosts({ of }: { of: Reservation }) {
 }
 
 function Told({ of }: { of: Notice }) {
-  const tries = of.tries > 1 ? `, ${of.tries} tries` : '';
+  const tries = of.attempts > 1 ? `, ${of.attempts} tries` : '';
   return (
     <div class="line">
-      <span class="dim" title={of.made_at}>{clock(of.made_at)}</span>
+      <span class="dim" title={of.created_at}>{clock(of.created_at)}</span>
       <div>
         {!of.url ? <span class="dim">noted, and told to nobody</span>
           : of.delivered_at ? <><span class="state well"><Icon of="well" />delivered</span> <span class="dim">to <span class="path">{of.url}</span>{tries}</span></>

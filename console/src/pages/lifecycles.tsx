@@ -27,7 +27,7 @@ function All() {
       <div class="top"><h1>Lifecycles</h1><input class="filter" type="search" data-filter aria-label="Filter" placeholder="Filter" value={filter.value} onInput={(event) => { filter.value = event.currentTarget.value; }} /></div>
       <Shown of={all} rows={10}>
         {({ items }) => {
-          const fitting = items.filter((one) => `${one.kind} ${one.says}`.toLowerCase().includes(filter.value.trim().toLowerCase()));
+          const fitting = items.filter((one) => `${one.kind} ${one.description}`.toLowerCase().includes(filter.value.trim().toLowerCase()));
           const families = [...new Set(fitting.map((one) => one.family))].sort((a, b) => Number(b === 'yours') - Number(a === 'yours'));
           if (!fitting.length) return <Empty title="None fits the filter" />;
           return (
@@ -38,7 +38,7 @@ function All() {
                     {fitting.filter((one) => one.family === family).map((one) => (
                       <li key={one.kind}>
                         <Go to={`/lifecycles/${one.kind}`} class="item lc" style={{ gridTemplateColumns: '118px minmax(0, 1fr) auto' }} data-item>
-                          <b>{one.kind}</b><span class="dim">{one.says}</span>
+                          <b>{one.kind}</b><span class="dim">{one.description}</span>
                           {one.findings ? <span class="state trouble"><Icon of="trouble" />{plural(one.findings, 'finding')}</span> : <span class="dim brief">{one.version === null ? '' : `registered, version ${one.version}; `}{one.states} states</span>}
                         </Go>
                       </li>
@@ -70,25 +70,25 @@ function One({ kind }: { kind: string }) {
     <Shown of={found} rows={10}>
       {(of) => (
         <>
-          <div class="top"><div class="crumbs"><Go to="/lifecycles">Lifecycles</Go> /</div><h1>{of.kind}</h1><span class="dim">{of.says}</span></div>
+          <div class="top"><div class="crumbs"><Go to="/lifecycles">Lifecycles</Go> /</div><h1>{of.kind}</h1><span class="dim">{of.description}</span></div>
           <div class="grid">
-            <Card wide title="Diagram" testid="diagram" aside={<label><input type="checkbox" checked={all.value} onChange={(event) => { all.value = event.currentTarget.checked; }} /> every move ({of.moves.length})</label>}>
+            <Card wide title="Diagram" testid="diagram" aside={<label><input type="checkbox" checked={all.value} onChange={(event) => { all.value = event.currentTarget.checked; }} /> every move ({of.transitions.length})</label>}>
               <Drawn of={of} all={all.value} />
             </Card>
             <Card title="States" testid="states">
               <table><tbody>{of.states.map((state) => (
-                <tr key={state.name}><td><State state={state.name} health={healthOf(state.state_class, state.bad)} quiet /></td><td>{state.says}<div class="dim">{state.state_class}{state.deadline ? `, at most ${span(state.deadline)}` : ''}{state.awaits ? `, waits for ${state.awaits === 'agent' ? 'an agent' : state.awaits}` : ''}</div></td></tr>
+                <tr key={state.name}><td><State state={state.name} health={healthOf(state.state_class, state.unhealthy)} quiet /></td><td>{state.description}<div class="dim">{state.state_class}{state.timeout ? `, at most ${span(state.timeout)}` : ''}{state.awaits ? `, waits for ${state.awaits === 'agent' ? 'an agent' : state.awaits}` : ''}</div></td></tr>
               ))}</tbody></table>
             </Card>
             <div class="col">
               <Card title="Actions" testid="actions">
                 <table><tbody>{of.actions.map((action) => (
-                  <tr key={action.name}><td><b>{action.name}</b><div class="dim">{action.by.join(', ')}</div></td><td>{action.says}<div class="dim">{action.steers ? `a word to ${action.steers}` : `${action.starts.join(', ')} → ${[...action.through, action.ends].join(' → ')}${action.fails ? `; fails: ${action.fails}` : ''}${action.undo ? `; undone by ${action.undo}` : ''}`}{action.forceable ? '; can be forced' : ''}</div></td></tr>
+                  <tr key={action.name}><td><b>{action.name}</b><div class="dim">{action.actors.join(', ')}</div></td><td>{action.description}<div class="dim">{action.signals ? `a word to ${action.signals}` : `${action.source.join(', ')} → ${[...action.via, action.target].join(' → ')}${action.on_failure ? `; fails: ${action.on_failure}` : ''}${action.rollback ? `; undone by ${action.rollback}` : ''}`}{action.forceable ? '; can be forced' : ''}</div></td></tr>
                 ))}</tbody></table>
               </Card>
               <Card title="Lint" testid="findings" aside={of.findings.length ? plural(of.findings.length, 'finding') : undefined}>
                 {of.findings.length ? of.findings.map((one) => (
-                  <div class="line" key={one.rule + one.where} style={{ gridTemplateColumns: '120px 1fr' }}><span class="state trouble"><Icon of="trouble" />{one.rule}</span><div><b>{one.where}</b>: {one.says}<div class="dim">{one.mend}</div></div></div>
+                  <div class="line" key={one.rule + one.location} style={{ gridTemplateColumns: '120px 1fr' }}><span class="state trouble"><Icon of="trouble" />{one.rule}</span><div><b>{one.location}</b>: {one.message}<div class="dim">{one.fix}</div></div></div>
                 )) : <p class="state well long"><Icon of="well" />No findings: every moving state has a deadline and a way out.</p>}
               </Card>
               {of.registered && <Registered of={of.registered} kind={of.kind} />}
@@ -106,7 +106,7 @@ function Registered({ of, kind }: { of: NonNullable<LifecycleDetail['registered'
   return (
     <Card title="Registered" testid="registered" aside={`version ${of.version}`}>
       <div class="col">
-        <p>By {of.by}, <When at={of.at} />{bounds.length > 0 && <span class="dim">; explored within these bounds: {bounds.join(', ')}</span>}</p>
+        <p>By {of.registered_by}, <When at={of.registered_at} />{bounds.length > 0 && <span class="dim">; explored within these bounds: {bounds.join(', ')}</span>}</p>
         <Command text={`stead resource create ${kind} NAMESPACE/NAME --lane LANE`} />
         <details><summary>Document</summary><pre class="path">{of.document.trim()}</pre></details>
       </div>

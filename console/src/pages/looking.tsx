@@ -20,11 +20,11 @@ export function TruthCard({ path, state }: { path: string; state: string }) {
         {(one) => one && (
           <>
             <div class="beside">
-              <div><small>believed</small><b>{one.believed}</b></div>
-              <span class={`state ${one.agrees === null ? 'empty' : one.agrees ? 'well' : 'trouble'}`}><Icon of={one.agrees === null ? 'empty' : one.agrees ? 'well' : 'trouble'} />{one.agrees === null ? 'unsure' : one.agrees ? 'agree' : 'differ'}</span>
-              <div><small>seen now</small><b>{one.seen ?? 'nothing'}</b></div>
+              <div><small>believed</small><b>{one.recorded}</b></div>
+              <span class={`state ${one.matches === null ? 'empty' : one.matches ? 'well' : 'trouble'}`}><Icon of={one.matches === null ? 'empty' : one.matches ? 'well' : 'trouble'} />{one.matches === null ? 'unsure' : one.matches ? 'agree' : 'differ'}</span>
+              <div><small>seen now</small><b>{one.observed ?? 'nothing'}</b></div>
             </div>
-            <p class="dim" style={{ marginTop: '8px' }}>{one.why ? `${WHY[one.why] ?? one.why}; ` : ''}on record as seen <When at={one.seen_at} />. A look changes nothing; what differs is found and believed by looks from time to time.</p>
+            <p class="dim" style={{ marginTop: '8px' }}>{one.reason ? `${WHY[one.reason] ?? one.reason}; ` : ''}on record as seen <When at={one.observed_at} />. A look changes nothing; what differs is found and believed by looks from time to time.</p>
           </>
         )}
       </Shown>

@@ -54,13 +54,13 @@ async function forceable(op: Operation, left: TimelineBar[]): Promise<boolean> {
   const { state, members } = await get<Resource>(`/v1/resources${op.path}`);
   const states = op.total > 1 ? Object.keys(members ?? {}) : [state];
   for (const kind of new Set(left.map((bar) => bar.kind))) {
-    const { moves } = await lifecycle(kind);
-    if (moves.some((move) => move.forced && move.on === op.action && states.includes(move.source))) return true;
+    const { transitions: moves } = await lifecycle(kind);
+    if (moves.some((move) => move.forced && move.detail === op.action && states.includes(move.source))) return true;
   }
   return false;
 }
 
-const stateOf = (bar: TimelineBar): string => bar.phases.at(-1)?.state ?? bar.origin;
+const stateOf = (bar: TimelineBar): string => bar.phases.at(-1)?.state ?? bar.source;
 
 function Header({ op, left, reload }: { op: Operation; left: TimelineBar[]; reload: () => void }) {
   const refused = useSignal<{ reasons: { says: string }[]; force: boolean } | null>(null);
@@ -126,8 +126,8 @@ function Standing({ op }: { op: Operation }) {
         <div class="tile"><b style={{ fontSize: '15px' }}>{op.principal || 'nobody'}</b><span>asked <When at={op.created_at} /></span></div>
       </div>
       <Progress done={done} total={op.total} failed={op.failed} given={given} label="Members done" />
-      <Lasts of={op.lasts} />
-      {op.says && <p class="dim" style={{ marginTop: '8px' }}>{op.says}</p>}
+      <Lasts of={op.elapsed} />
+      {op.message && <p class="dim" style={{ marginTop: '8px' }}>{op.message}</p>}
       {op.reason && <p style={{ marginTop: '8px' }}><span class="dim">Reason:</span> {op.reason}</p>}
       {op.reasons.map((reason) => <p key={reason.code} class="state trouble">{reason.says}</p>)}
     </Card>
@@ -143,10 +143,10 @@ function Errors({ of }: { of: Timeline }) {
       <table class="errors-table">
         <tbody>
           {of.errors.map((one) => (
-            <tr key={one.outcome + one.says}>
+            <tr key={one.outcome + one.message}>
               <td style={{ width: '50px' }}><b>{number(one.members)}</b></td>
               <td style={{ width: '90px' }}><span class={`state ${one.outcome in LEFT ? 'ended' : 'trouble'}`}>{one.outcome}</span></td>
-              <td>{one.says || <span class="dim">{LEFT[one.outcome] || 'nobody said why'}</span>}</td>
+              <td>{one.message || <span class="dim">{LEFT[one.outcome] || 'nobody said why'}</span>}</td>
               <td class="path"><Go to={toResource(one.path)}>{one.path}</Go>{one.members > 1 && <span class="dim"> and {number(one.members - 1)} more</span>}</td>
             </tr>
           ))}
@@ -176,9 +176,9 @@ function GanttRow({ bar, op, time, at }: { bar: TimelineBar; op: Operation; time
   const name = bar.path === op.path ? bar.path : bar.path.slice(op.path.length + 1);
   const parts = segments(bar, time, at);
   const state = stateOf(bar);
-  const took = (Date.parse(bar.end ?? new Date(at).toISOString()) - Date.parse(bar.begin)) / 1000;
+  const took = (Date.parse(bar.ended_at ?? new Date(at).toISOString()) - Date.parse(bar.started_at)) / 1000;
   return (
-    <div class="gantt" data-path={bar.path} data-outcome={bar.outcome ?? ''} title={bar.says}>
+    <div class="gantt" data-path={bar.path} data-outcome={bar.outcome ?? ''} title={bar.message}>
       <Go to={toResource(bar.path)} class="name path" tabIndex={-1}>{name}</Go>
       <span class="hide"><State state={state} kind={bar.kind} /></span>
       <span class="track">

@@ -23,13 +23,13 @@ export default function OverviewPage() {
             <div class="grid">
               <div class="two-thirds col">
                 <Card title="What there is" aside={plural(data.counts.reduce((sum, one) => sum + one.members, 0), 'resource')} testid="counts"><Kinds of={data.counts} /></Card>
-                <Card title="In trouble" testid="trouble" aside={<>{data.more_trouble && <span>and others</span>}<Go to="/stuck" testid="to-stuck">What is stuck</Go></>}><Troubles of={data} /></Card>
+                <Card title="In trouble" testid="trouble" aside={<>{data.more_unhealthy && <span>and others</span>}<Go to="/stuck" testid="to-stuck">What is stuck</Go></>}><Troubles of={data} /></Card>
               </div>
               <div class="third col">
                 <Card title="Under way" testid="under-way" aside={<Go to="/operations">All operations</Go>}>
                   <Shown of={running} rows={3}>{(page) => <Operations of={page.items} more={page.more} />}</Shown>
                 </Card>
-                {data.moves && <Card title="Moves a second" testid="moves" aside="last minute"><Moves of={data} /></Card>}
+                {data.transitions && <Card title="Moves a second" testid="moves" aside="last minute"><Moves of={data} /></Card>}
                 <Card title="Just now" testid="recent"><Recent /></Card>
               </div>
             </div>
@@ -46,20 +46,20 @@ function Tiles({ of }: { of: Overview }) {
   const made = of.calls_made ?? 0;
   const saved = of.calls_saved ?? 0;
   const asked = made + saved;
-  const there = of.agents_there ?? 0;
-  const away = of.agents_away ?? 0;
+  const there = of.agents_connected ?? 0;
+  const away = of.agents_disconnected ?? 0;
   return (
     <div class="tiles">
       <Go to="/tree" class="tile" testid="tile-stable"><b>{number(of.classes['stable'] ?? 0)}</b><span><Icon of="well" />stable</span></Go>
       <Go to="/tree" class="tile" testid="tile-transitional"><b>{number(of.classes['transitional'] ?? 0)}</b><span><Icon of="moving" />in transition</span></Go>
       <Go to="/tree" class="tile" testid="tile-trouble"><b>{number(trouble)}</b><span><Icon of={trouble ? 'trouble' : 'well'} />in trouble</span></Go>
-      <Go to="/operations" class="tile" testid="tile-operations"><b>{many(of.under_way)}</b><span>under way{of.waiting ? `, ${many(of.waiting)} wait` : ''}</span></Go>
+      <Go to="/operations" class="tile" testid="tile-operations"><b>{many(of.in_progress)}</b><span>under way{of.waiting ? `, ${many(of.waiting)} wait` : ''}</span></Go>
       {of.calls_made !== null && (
         <div class="tile" data-testid="tile-saved" title={`${plural(made, 'call')} instead of ${number(asked)}, by group operations under way or ended in the last hour`}>
           <b>{asked ? `${Math.floor((100 * saved) / asked)}%` : '–'}</b><span>{number(saved)} calls saved</span>
         </div>
       )}
-      {of.agents_there !== null && <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(there)}<small class="dim">{away ? ` / ${number(there + away)}` : ''}</small></b><span><Icon of={away || !there ? 'trouble' : 'well'} />{away ? `${number(away)} away` : of.throttled.length ? 'agents' : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>}
+      {of.agents_connected !== null && <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(there)}<small class="dim">{away ? ` / ${number(there + away)}` : ''}</small></b><span><Icon of={away || !there ? 'trouble' : 'well'} />{away ? `${number(away)} away` : of.throttled.length ? 'agents' : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>}
     </div>
   );
 }
@@ -84,16 +84,16 @@ function Kinds({ of }: { of: KindCount[] }) {
 }
 
 function Troubles({ of }: { of: Overview }) {
-  if (!of.trouble.length) return <Empty title="Nothing is in trouble">What fails, or takes more than half of its time, is named here with its reason.</Empty>;
+  if (!of.unhealthy.length) return <Empty title="Nothing is in trouble">What fails, or takes more than half of its time, is named here with its reason.</Empty>;
   return (
     <ul class="list">
-      {of.trouble.map((one) => (
+      {of.unhealthy.map((one) => (
         <li key={one.path}>
           <Go to={toThing(one.path, one.kind)} class="item trouble-item" data-item>
             <State state={one.state} kind={one.kind} health={one.state_class === 'transitional' ? 'moving' : 'trouble'} />
             <span class="path">{one.path}</span>
             <When at={one.since} />
-            <span class="why">{one.why}</span>
+            <span class="why">{one.reason}</span>
           </Go>
         </li>
       ))}
@@ -126,7 +126,7 @@ function Moves({ of }: { of: Overview }) {
   const chart = useSignal<{ is: ChartType } | null>(null);
   useEffect(() => { void import('../chart.tsx').then((module) => { chart.value = { is: module.default }; }); }, []);
   const Chart = chart.value?.is;
-  return Chart ? <Chart moves={of.moves ?? []} end={Date.parse(of.at)} /> : <div class="chart" />;
+  return Chart ? <Chart moves={of.transitions ?? []} end={Date.parse(of.at)} /> : <div class="chart" />;
 }
 
 function Recent() {

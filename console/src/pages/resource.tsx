@@ -94,7 +94,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
   const lines = useLive<JournalLine[]>(`journal ${of.path} ${group}`, () => journal(of.path, group), { concerns: group ? below(of.path) : (line) => line.path === of.path });
   const taken = useMemo(() => new Map((lines.data ?? []).filter((line) => line.path === of.path && !line.refused && line.source !== line.target).map((line) => [`${line.source} ${line.target}`, line.trigger === 'request' ? line.word : ''])), [lines.data]);
   const state = whole.data?.states.find((one) => one.name === of.state);
-  const health = state ? healthOf(state.state_class, state.bad) : undefined;
+  const health = state ? healthOf(state.state_class, state.unhealthy) : undefined;
   return (
     <>
       <div class="top">
@@ -108,7 +108,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
       {of.failure && <p class="state trouble long" data-testid="failure"><Icon of="trouble" />{of.failure}</p>}
       {whole.data && <Actions of={of} lifecycle={whole.data} reload={reload} />}
       <div class="grid">
-        <Card wide title="Lifecycle" testid="lifecycle" aside={<><span>{state?.says}</span><span class="dim brief">The way it took is marked.</span></>}>
+        <Card wide title="Lifecycle" testid="lifecycle" aside={<><span>{state?.description}</span><span class="dim brief">The way it took is marked.</span></>}>
           {whole.data ? <Drawn of={whole.data} current={of.state} taken={taken} /> : <div style={{ minHeight: '200px' }} />}
         </Card>
         <div class="col">
@@ -121,7 +121,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
           {of.kind === 'node' && <MachinesCard of={of} />}
           {!group && of.lane && !['cloudlet', 'node'].includes(of.kind) && <TruthCard path={of.path} state={of.state} />}
           <PastCard of={of} first={lines.data?.find((line) => line.path === of.path)?.at ?? of.created_at} />
-          <Card title="On record" testid="record" aside={<>version {of.tag}</>}>
+          <Card title="On record" testid="record" aside={<>version {of.etag}</>}>
             <h3 style={{ marginTop: 0 }}>Spec</h3><Values of={of.spec} />
             {of.kind in NOUNS && <Respec of={of} />}
             <Naming of={of} />
@@ -144,11 +144,11 @@ function UnderWay({ of }: { of: Resource }) {
   const deadline = of.timers['deadline'];
   return (
     <Card title="Under way" testid="operation" aside={<Go to={toOperation(running.id)}>Timeline</Go>}>
-      <p><b>{running.action}</b> by {running.by || 'the controller'}, to <State state={running.aims_at} kind={of.kind} />{running.cancelled && <span class="state trouble"> being ended</span>}</p>
+      <p><b>{running.action}</b> by {running.principal || 'the controller'}, to <State state={running.target} kind={of.kind} />{running.cancelled && <span class="state trouble"> being ended</span>}</p>
       {op.data && op.data.total > 1 && <div style={{ margin: '8px 0' }}><Progress done={op.data.total - op.data.remaining} total={op.data.total} failed={op.data.failed} label="Members done" /><p class="dim">{number(op.data.total - op.data.remaining)} of {number(op.data.total)}{op.data.failed ? `, ${number(op.data.failed)} failed` : ''}</p></div>}
       <p class="dim">{running.phase}{running.attempt > 1 ? `, attempt ${running.attempt}` : ''}, since <When at={running.since} />{deadline && <>, its time is up in {span((Date.parse(deadline) - now.value) / 1000)}</>}</p>
-      <Lasts of={running.lasts} />
-      {op.data?.says && <p class="dim">{op.data.says}</p>}
+      <Lasts of={running.elapsed} />
+      {op.data?.message && <p class="dim">{op.data.message}</p>}
       <p class="dim">It has the claim on <span class="path">{of.path}</span>: nobody else changes it meanwhile.</p>
     </Card>
   );
@@ -171,14 +171,14 @@ function QueueCard({ path }: { path: string }) {
 function StandingCard({ path }: { path: string }) {
   const standing = useLive<GroupStatus>(`standing ${path}`, () => get(`/v1/status/${at(path)}`), { concerns: below(path), every: 10_000 });
   return (
-    <Card title="How it stands" testid="standing" aside={standing.data?.text}>
+    <Card title="How it stands" testid="standing" aside={standing.data?.summary}>
       <Shown of={standing}>
         {(data) => {
           const total = Object.fromEntries(Object.entries(data.counts).filter(([name]) => name !== 'countTotal').map(([name, n]) => [name.replace(/^count/, ''), n]));
           return (
             <>
               {(data.counts['countTotal'] ?? 0) > 0 && <Stack counts={total} kind="vm" label="All VMs" />}
-              {data.worst && <p style={{ marginTop: '8px' }}><State state={data.worst.state} kind="vm" /> <Go to={toResource(data.worst.path)} class="path">{data.worst.path}</Go> <span class="dim">{data.worst.says}</span></p>}
+              {data.worst && <p style={{ marginTop: '8px' }}><State state={data.worst.state} kind="vm" /> <Go to={toResource(data.worst.path)} class="path">{data.worst.path}</Go> <span class="dim">{data.worst.message}</span></p>}
               {data.lanes.length > 0 && <><h3>By provider and region</h3>{data.lanes.slice(0, 40).map((part) => <div class="kind-row" key={part.name}><span>{part.name}</span><Stack counts={part.counts} kind="vm" label={part.name} /><span>{number(Object.values(part.counts).reduce((a, b) => a + b, 0))}</span></div>)}</>}
               {data.groups.length > 0 && <><h3>Subgroups</h3>{data.groups.slice(0, 60).map((part) => <div class="kind-row" key={part.name}><Go to={toResource(part.name)}>{leaf(part.name)}</Go><Stack counts={part.counts} kind="vm" label={part.name} /><span>{number(Object.values(part.counts).reduce((a, b) => a + b, 0))}</span></div>)}{data.groups.length > 60 && <p class="dim"><Go to={`/tree${path}`}>All {number(data.groups.length)} in the tree</Go></p>}</>}
               {!data.groups.length && <p style={{ marginTop: '8px' }}><Go to={`/tree${path}`}>Its members in the tree</Go></p>}

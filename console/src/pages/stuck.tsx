@@ -68,15 +68,15 @@ function Items({ of, reload }: { of: Stuck[]; reload: () => void }) {
           <Go to={toResource(item.path)} class="path">{item.path}</Go>
           <When at={item.since} />
           <div class="why">
-            <p><Go to={toOperation(item.operation)}><b>{item.action}</b></Go> by {item.by || 'the controller'}</p>
-            {item.why.map((why) => <p key={why.code}><b>{why.code}</b>: {why.says}</p>)}
-            {item.probed.length > 0 && <p>Seen: {item.probed.map((look) => look.seen).join(', ')}</p>}
-            {item.decided && <p>Decided: {item.decided}</p>}
-            <Lasts of={item.lasts} />
-            {item.steps.filter((step) => step.what !== 'cancel' && step.what !== 'retry').map((step) => <p key={step.what}>{step.says}</p>)}
+            <p><Go to={toOperation(item.operation)}><b>{item.action}</b></Go> by {item.principal || 'the controller'}</p>
+            {item.causes.map((why) => <p key={why.code}><b>{why.code}</b>: {why.message}</p>)}
+            {item.observations.length > 0 && <p>Seen: {item.observations.map((look) => look.observed).join(', ')}</p>}
+            {item.resolution && <p>Decided: {item.resolution}</p>}
+            <Lasts of={item.elapsed} />
+            {item.steps.filter((step) => step.kind !== 'cancel' && step.kind !== 'retry').map((step) => <p key={step.kind}>{step.description}</p>)}
             <div class="buttons">
-              {item.steps.filter((step) => step.what === 'cancel' || step.what === 'retry').map((step) => (
-                <button key={step.what} class={`small ${step.what === 'cancel' ? 'danger' : ''}`} data-testid={step.what} title={step.says} onClick={() => void ask(item, step.what, step.operation)}>{step.what === 'cancel' ? 'Cancel' : 'Retry'}</button>
+              {item.steps.filter((step) => step.kind === 'cancel' || step.kind === 'retry').map((step) => (
+                <button key={step.kind} class={`small ${step.kind === 'cancel' ? 'danger' : ''}`} data-testid={step.kind} title={step.description} onClick={() => void ask(item, step.kind, step.operation)}>{step.kind === 'cancel' ? 'Cancel' : 'Retry'}</button>
               ))}
             </div>
           </div>

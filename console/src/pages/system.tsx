@@ -26,7 +26,7 @@ async function load(path: string): Promise<Whole> {
   const [system] = await Promise.all([get<System>(`/v1/systems/${at(path)}`), ...KINDS.map(lifecycle)]);
   const own = system.operation && system.running.every((one) => one.id !== system.operation) ? await get<Operation>(`/v1/operations/${system.operation}`) : null;
   const claims = [...system.running];
-  if (own && !own.outcome) claims.unshift({ id: own.id, action: own.action, place: path, by: own.principal, since: own.created_at, total: own.total, remaining: own.remaining, failed: own.failed, asked: true, cancelled: own.cancelled });
+  if (own && !own.outcome) claims.unshift({ id: own.id, action: own.action, place: path, principal: own.principal, since: own.created_at, total: own.total, remaining: own.remaining, failed: own.failed, expanded: true, cancelled: own.cancelled });
   return { system, claims };
 }
 
@@ -211,10 +211,10 @@ function Claim({ of, depth: deep, reload }: { of: RunningDeploy; depth: number; 
     busy.value = false;
     reload();
   };
-  const far = of.total ? `${number(done)} of ${number(of.total)}${of.asked ? '' : ' so far'}` : of.asked ? 'nothing to do' : 'being worked out';
+  const far = of.total ? `${number(done)} of ${number(of.total)}${of.expanded ? '' : ' so far'}` : of.expanded ? 'nothing to do' : 'being worked out';
   return (
     <div class="claim" style={depth(deep)} data-claim={of.place} data-operation={of.id}>
-      <span class="claim-who"><span class={`state ${of.cancelled ? 'ended' : 'moving'}`}><Icon of={of.cancelled ? 'ended' : 'moving'} /><Go to={toOperation(of.id)} tabIndex={-1}>{of.action}</Go></span><span class="dim"><When at={of.since} /> by {of.by || 'the controller'}</span></span>
+      <span class="claim-who"><span class={`state ${of.cancelled ? 'ended' : 'moving'}`}><Icon of={of.cancelled ? 'ended' : 'moving'} /><Go to={toOperation(of.id)} tabIndex={-1}>{of.action}</Go></span><span class="dim"><When at={of.since} /> by {of.principal || 'the controller'}</span></span>
       <span class="claim-far"><Progress done={done} total={of.total} failed={of.failed} label={`${of.action} of ${of.place}`} given={of.cancelled} /><span class="dim">{far}</span>{of.failed > 0 && <span class={`state ${of.cancelled ? 'ended' : 'trouble'}`}>{number(of.failed)} {of.cancelled ? 'given up' : 'failed'}</span>}</span>
       <button class="small danger" disabled={of.cancelled || busy.value} aria-label={`Cancel ${of.action} of ${of.place}`} onClick={() => void end()}>{of.cancelled ? 'Ending' : 'Cancel'}</button>
     </div>
@@ -227,7 +227,7 @@ function NodeRow({ row: { node, depth: deep }, state, here, open, fold }: Omit<R
   const counts: Counts = {};
   for (const each of Object.values(node.counts)) for (const [state, n] of Object.entries(each)) counts[state] = (counts[state] ?? 0) + n;
   const kindOf = (state: string): string => (node.counts['service']?.[state] ? 'service' : 'job');
-  const copies = part?.kind === 'service' ? { up: part.up, wanted: part.count } : { up: node.up, wanted: node.wanted };
+  const copies = part?.kind === 'service' ? { up: part.running, wanted: part.count } : { up: node.up, wanted: node.wanted };
   return (
     <div class={`tree-row system-row ${here ? 'here' : ''}`} style={depth(deep)} data-path={node.path} data-health={how?.of ?? 'empty'}>
       <div class="tree-name">

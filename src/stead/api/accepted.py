@@ -28,7 +28,7 @@ class Accepted(Model):
     """Null where there was nothing to do."""
     joined: bool
     """The operation was running already."""
-    idle: bool
+    no_change: bool
     """There was nothing to do."""
     repeated: bool
     """The same request was let in before, under the same key."""
@@ -47,4 +47,4 @@ def accepted(taken: AcceptedRequest, response: Response) -> Accepted:
     else:
         response.status_code = 200
     queued = taken.position is not None
-    return Accepted(name, taken.joined, taken.idle, taken.repeated, queued, taken.position)
+    return Accepted(name, taken.joined, taken.no_change, taken.repeated, queued, taken.position)

@@ -58,7 +58,7 @@ class TokenRequest(ResponseModel):
 
     name: Annotated[str, Field(pattern=f"^{SEGMENT}$", max_length=100)]
     roles: Annotated[list[RoleRequest], Field(min_length=1, max_length=100)]
-    lasts: Annotated[int, Field(ge=1, le=366 * DAY)] = 30 * DAY
+    lifetime_seconds: Annotated[int, Field(ge=1, le=366 * DAY)] = 30 * DAY
     """Seconds."""
 
 
@@ -151,7 +151,7 @@ async def create_token(service: ServiceDep, body: TokenRequest, caller: Who) -> 
     within = [] if _may(service, caller, [EVERYWHERE]) else sorted({role.namespace for role in body.roles})
     name = "/".join([*within, body.name])
     try:
-        made = await access.create_token(name, wanted, timedelta(seconds=body.lasts), caller.name)
+        made = await access.create_token(name, wanted, timedelta(seconds=body.lifetime_seconds), caller.name)
     except InvalidAccessRequest as error:
         raise _invalid("body", str(error)) from None
     log.info("%s made the token %s with %s", caller.name, name, wanted)
@@ -244,4 +244,4 @@ def _roles(pairs: Iterable[tuple[str, str]]) -> list[RoleBinding]:
 
 
 def _invalid(where: str, says: str) -> ProblemResponse:
-    return ProblemResponse("invalid", f"{where}: {says}", errors=[FieldError(where=where, says=says)])
+    return ProblemResponse("invalid", f"{where}: {says}", errors=[FieldError(location=where, message=says)])

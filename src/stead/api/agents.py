@@ -24,7 +24,7 @@ class InvitationRequest(ResponseModel):
 
     name: Name
     lanes: Annotated[list[Lane], Field(min_length=1, max_length=200)]
-    seconds: Annotated[int, Field(ge=1, le=7 * 86_400)] = 3600
+    lifetime_seconds: Annotated[int, Field(ge=1, le=7 * 86_400)] = 3600
 
 
 class JoinRequest(ResponseModel):
@@ -75,7 +75,7 @@ async def invite_agent(service: ServiceDep, invite: InvitationRequest, caller: W
     """A token with which one agent may join, once, under this name and for these lanes. It is shown only here."""
     service.permission.require(caller, AGENTS)
     try:
-        made = await _identities(service).invite(invite.name, invite.lanes, invite.seconds, caller.name)
+        made = await _identities(service).invite(invite.name, invite.lanes, invite.lifetime_seconds, caller.name)
     except NameInUse as error:
         raise ProblemResponse("has-identity", str(error)) from None
     except ValueError as error:
@@ -116,4 +116,4 @@ async def revoke_agent(service: ServiceDep, name: AgentName, caller: Who) -> Age
 
 def _invalid(field: str, error: ValueError) -> ProblemResponse:
     says = str(error)
-    return ProblemResponse("invalid", says, errors=[FieldError(where=f"body.{field}", says=says)])
+    return ProblemResponse("invalid", says, errors=[FieldError(location=f"body.{field}", message=says)])

@@ -66,7 +66,7 @@ class NextArchive(ResponseModel):
     last: int
     until: datetime
     """The end of the day."""
-    waits: bool
+    pending: bool
     """Some have no position yet: ask again in a moment."""
 
 
@@ -150,7 +150,7 @@ async def next_archive(
     if found is None or found["last"] is None or found["last"] < found["first"]:
         return NextArchives(next=None)
     return NextArchives(
-        next=NextArchive(first=found["first"], last=found["last"], until=found["until"], waits=found["missing"])
+        next=NextArchive(first=found["first"], last=found["last"], until=found["until"], pending=found["missing"])
     )
 
 

@@ -42,8 +42,8 @@ class HostChange(HostRequest):
 class HostVerdict(HostRequest):
     """Whether a host works."""
 
-    works: bool
-    why: Annotated[str, StringConstraints(max_length=500), AfterValidator(storable)] = ""
+    healthy: bool
+    reason: Annotated[str, StringConstraints(max_length=500), AfterValidator(storable)] = ""
 
 
 routes = router("leases")
@@ -92,7 +92,7 @@ async def put_host(service: ServiceDep, caller: Who, name: Name, change: HostCha
 @routes.put("/v1/hosts/{name}/works")
 async def judge_host(service: ServiceDep, caller: Who, name: Name, verdict: HostVerdict) -> Host:
     """Say that a host failed, or works again. Leases that have it get another, if one is free."""
-    found = await service.judge_host(name, verdict.works, verdict.why, caller)
+    found = await service.judge_host(name, verdict.healthy, verdict.reason, caller)
     if isinstance(found, ResourceNotFound):
         raise trouble(found)
     return found
@@ -121,5 +121,5 @@ async def read_calendar(
     end = end or start + min(DAY, last - start)
     if not start < end <= start + min(LONGEST, last - start):
         says = "it has to be after the start, by at most 366 days"
-        raise ProblemResponse("invalid", f"end: {says}", errors=[FieldError(where="end", says=says)])
+        raise ProblemResponse("invalid", f"end: {says}", errors=[FieldError(location="end", message=says)])
     return await service.seen(caller).calendar(start, end, from_cursor(cursor, str) or "", limit)

@@ -38,7 +38,7 @@ SCOPES = "openid profile email groups offline_access"
 class Login(ResponseModel):
     """How one can log in."""
 
-    open: bool
+    anonymous_access: bool
     """The server authenticates no caller: there is nothing to log in to."""
     issuer: str | None
     """The OpenID Connect issuer, if there is one beside tokens."""
@@ -67,9 +67,9 @@ class Whoami(ResponseModel):
     name: str
     groups: list[str]
     roles: list[RoleBinding]
-    open: bool
+    anonymous_access: bool
     """The server authenticates no caller, and permits everything."""
-    until: datetime | None
+    expires_at: datetime | None
     """When one has to show again who one is."""
 
 
@@ -82,7 +82,7 @@ async def read_login(service: ServiceDep) -> Login:
     access = service.access
     issuer = access.oidc.issuer if access is not None and access.oidc is not None else None
     return Login(
-        open=access is None or access.open,
+        anonymous_access=access is None or access.open,
         issuer=issuer.url if issuer else None,
         client=issuer.client if issuer else None,
         scopes=SCOPES,
@@ -181,8 +181,8 @@ def shown(caller: Caller) -> Whoami:
         name=caller.name,
         groups=list(caller.groups),
         roles=[RoleBinding(role=role, namespace=where) for role, where in sorted(caller.roles)],
-        open=caller.open,
-        until=datetime.fromtimestamp(caller.until, UTC) if caller.until < 2**40 else None,
+        anonymous_access=caller.open,
+        expires_at=datetime.fromtimestamp(caller.until, UTC) if caller.until < 2**40 else None,
     )
 
 

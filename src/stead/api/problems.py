@@ -47,8 +47,8 @@ RETRY = 2
 class FieldError(BaseModel):
     """What is wrong with one part of a request."""
 
-    where: str
-    says: str
+    location: str
+    message: str
 
 
 class Problem(BaseModel):
@@ -99,17 +99,17 @@ def trouble(
     """What the engine said no with, as a problem."""
     match answer:
         case ResourceNotFound():
-            return ProblemResponse("not-found", answer.says)
+            return ProblemResponse("not-found", answer.message)
         case InvalidRequest():
-            said = ((answer.field, answer.says), *answer.more)
-            errors = [FieldError(where=where, says=says) for where, says in said]
-            return ProblemResponse("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+            said = ((answer.field, answer.message), *answer.more)
+            errors = [FieldError(location=where, message=says) for where, says in said]
+            return ProblemResponse("invalid", "; ".join(f"{e.location}: {e.message}" for e in errors), errors=errors)
         case InvalidDocument():
-            errors = [FieldError(where=where, says=says) for where, says in answer.errors]
+            errors = [FieldError(location=where, message=says) for where, says in answer.errors]
             return ProblemResponse(answer.code, answer.says, errors=errors or None)
         case VersionMismatch():
-            says = f"it is in version {answer.tag} now, in state {answer.state}"
-            return ProblemResponse("changed", says, {"ETag": f'"{answer.tag}"'}, current_state=answer.state)
+            says = f"it is in version {answer.etag} now, in state {answer.state}"
+            return ProblemResponse("changed", says, {"ETag": f'"{answer.etag}"'}, current_state=answer.state)
     return ProblemResponse(
         str(answer.code),
         "; ".join(reason.says for reason in answer.reasons),
@@ -159,8 +159,8 @@ def install(app: FastAPI, refusals: RejectionLog) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _(request: Request, error: RequestValidationError) -> Response:
-        errors = [FieldError(where=_where(e["loc"]), says=e["msg"]) for e in error.errors()]
-        says = "; ".join(f"{e.where}: {e.says}" for e in errors)
+        errors = [FieldError(location=_where(e["loc"]), message=e["msg"]) for e in error.errors()]
+        says = "; ".join(f"{e.location}: {e.message}" for e in errors)
         return respond(request, ProblemResponse("invalid", says, errors=errors))
 
     @app.exception_handler(UnicodeEncodeError)

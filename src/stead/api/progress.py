@@ -56,7 +56,7 @@ async def follow_operation(
     if start is not None and start > end:
         says = f"the journal ends at {end}"
         raise ProblemResponse(
-            "invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)]
+            "invalid", f"position {start}: {says}", errors=[FieldError(location="position", message=says)]
         )
     if start is not None:
         await not_after(service.view.store, start)

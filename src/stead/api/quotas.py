@@ -19,12 +19,12 @@ Most = Annotated[int, Field(ge=0, le=2**53)]
 class Quota(ResponseModel):
     """Of one thing."""
 
-    what: str
+    resource: str
     """`machines`, `cpus`, `memory` (MiB), `disks` or `storage` (MiB); of the leases of a namespace, where there is a
     quota, `hosts` (at a time) and `lease_seconds` (of each)."""
     used: int
     """What is there: it counts from when it begins to be made until it is destroyed."""
-    most: int | None
+    limit: int | None
     """What may be there; null: as much as there is."""
 
 
@@ -60,7 +60,9 @@ async def read_quotas(service: ServiceDep, caller: Who, path: Where) -> Quotas:
     found = await service.seen(caller).quotas(f"/{path}")
     if found is None:
         raise ProblemResponse("not-found", f"there is nothing at /{path}")
-    return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])
+    return Quotas(
+        path=f"/{path}", items=[Quota(resource=item.what, used=item.used, limit=item.most) for item in found]
+    )
 
 
 @routes.put("/v1/quotas/{path:path}")
@@ -69,4 +71,6 @@ async def set_quotas(service: ServiceDep, caller: Who, path: Where, change: Quot
     found = await service.set_quotas(f"/{path}", change.model_dump(exclude_unset=True), caller)
     if isinstance(found, ResourceNotFound):
         raise trouble(found)
-    return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])
+    return Quotas(
+        path=f"/{path}", items=[Quota(resource=item.what, used=item.used, limit=item.most) for item in found]
+    )

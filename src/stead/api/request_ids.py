@@ -123,5 +123,7 @@ def from_cursor[T: (str, int)](cursor: str | None, kind: type[T]) -> T | None:
     after = place_of(cursor)
     if not isinstance(after, kind):
         says = "it is none that this list gave"
-        raise ProblemResponse("invalid", f"cursor: {says}", errors=[FieldError(where="query.cursor", says=says)])
+        raise ProblemResponse(
+            "invalid", f"cursor: {says}", errors=[FieldError(location="query.cursor", message=says)]
+        )
     return after

@@ -72,7 +72,7 @@ async def read_resource(
     found = await service.seen(caller).resource(f"/{path}")
     if found is None:
         raise ProblemResponse("not-found", f"there is nothing at /{path}")
-    response.headers["ETag"] = f'"{found.tag}"'
+    response.headers["ETag"] = f'"{found.etag}"'
     return found
 
 
@@ -106,7 +106,7 @@ async def ask(
 def _asked(path: str, body: ActionBody, action: str | None, key: str, if_match: str | None) -> Asked:
     if action and body.action and action != body.action:
         says = f"the query says {action}, the body {body.action}"
-        raise ProblemResponse("invalid", f"action: {says}", errors=[FieldError(where="body.action", says=says)])
+        raise ProblemResponse("invalid", f"action: {says}", errors=[FieldError(location="body.action", message=says)])
     return Asked(
         path=path,
         action=action or body.action or "create",

@@ -46,9 +46,9 @@ class Demand(ResponseModel):
 class DemandAnswer(ResponseModel):
     """What became of figures."""
 
-    news: int
+    accepted: int
     """So many count from now on."""
-    late: int
+    outdated: int
     """So many were no newer than what was known, and changed nothing."""
 
 
@@ -101,7 +101,7 @@ async def tell_demand(service: ServiceDep, namespace: Where, name: Which, body: 
     news = await ScalingPolicies(service).tell(namespace, name, figures, caller)
     if not isinstance(news, int):
         raise trouble(news)
-    return DemandAnswer(news=news, late=len(figures) - news)
+    return DemandAnswer(accepted=news, outdated=len(figures) - news)
 
 
 def _answer(found: Scaling | InvalidRequest | Rejection | ResourceNotFound) -> Scaling:

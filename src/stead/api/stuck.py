@@ -58,6 +58,6 @@ def _place(cursor: str | None) -> str | None:
     except (ValueError, TypeError, RecursionError):
         says = "it is none that this list gave"
         raise ProblemResponse(
-            "invalid", f"cursor: {says}", errors=[FieldError(where="query.cursor", says=says)]
+            "invalid", f"cursor: {says}", errors=[FieldError(location="query.cursor", message=says)]
         ) from None
     return place

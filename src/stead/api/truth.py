@@ -27,7 +27,7 @@ class InventorySupport(ResponseModel):
     """Whether a lane tells all that it has."""
 
     lane: str
-    asked: bool
+    requested: bool
     """False where no agent of the lane answered."""
 
 
@@ -104,7 +104,7 @@ async def list_lanes(service: ServiceDep, caller: Who, limit: Limit = 100, curso
 @routes.post("/v1/lanes/{lane}/survey", status_code=202)
 async def survey_lane(service: ServiceDep, caller: Who, lane: LaneName) -> InventorySupport:
     """Have the agent of a lane tell all that is there, now and not at the next turn. What comes is applied."""
-    return InventorySupport(lane=lane, asked=await service.survey(lane, caller))
+    return InventorySupport(lane=lane, requested=await service.survey(lane, caller))
 
 
 @routes.put("/v1/lanes/{lane}/limit")

@@ -28,7 +28,7 @@ class AcceptedRequest:
     kind: str
     path: str
     joined: bool = False
-    idle: bool = False
+    no_change: bool = False
     repeated: bool = False
     position: int | None = None
     """Its place in its queue, where it waits its turn."""

@@ -298,7 +298,8 @@ class AuthorizedQueries:
     async def lateness(self, seconds: float) -> Lateness:
         """How late the moments of leases came in the last so many seconds."""
         self.caller.judged = True
-        return Lateness(**await self.service.view.store.leases.measure_delay(time() - seconds))
+        found = await self.service.view.store.leases.measure_delay(time() - seconds)
+        return Lateness(found["fired"], found["median"], found["p99"], found["worst"])
 
     # The journal
 
@@ -338,8 +339,8 @@ class AuthorizedQueries:
         """The cell at a glance, as far as it is for the caller."""
         within = await self._within()
         shown = await overview(self.service.view, within)
-        trouble = await self.service.permission.visible(self.caller, shown.trouble, PATH, KIND)
-        shown = replace(shown, trouble=tuple(trouble))
+        trouble = await self.service.permission.visible(self.caller, shown.unhealthy, PATH, KIND)
+        shown = replace(shown, unhealthy=tuple(trouble))
         return shown if within is None else shown.without_cell()
 
     async def examination(self) -> HealthReport:

@@ -293,7 +293,7 @@ class Application:
         if row is not None:
             found = replace(found, allowed_actions=await offers(self, row, caller, place_in(asked)))
         if not isinstance(self.permission.acting(caller, asked.action, thing, force=True), Caller):
-            found = replace(found, remedies=tuple(one for one in found.remedies if one.what != "force"))
+            found = replace(found, remedies=tuple(one for one in found.remedies if one.kind != "force"))
         if refusal := await self.lanes_refused(asked, caller, row):
             found = lane_refused(found, refusal)
         if not isinstance(may, Caller):
@@ -315,7 +315,7 @@ class Application:
             return no
         about = await onward(self.view, fit, row, caller, self._permitted)
         found = await rehearsed(self.view, asked, *about[:2]) if isinstance(about, tuple) else about
-        if isinstance(found, DryRun) and not (found.joins or found.idle):
+        if isinstance(found, DryRun) and not (found.would_join or found.no_change):
             return await self.lanes_refused(asked, caller, row) or found
         return self.seen(caller).concealment.refusal(found) if isinstance(found, Rejection) else found
 

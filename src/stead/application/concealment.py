@@ -114,13 +114,13 @@ class Concealment:
 
     def truths(self, found: Sequence[DriftReport]) -> tuple[DriftReport, ...]:
         """What is recorded beside what is observed, without hidden work as what is next."""
-        return tuple(replace(one, would="") if self._is_next(one) else one for one in found)
+        return tuple(replace(one, next_action="") if self._is_next(one) else one for one in found)
 
     def _is_next(self, found: DriftReport) -> bool:
         lifecycle = self.permission.kinds.get(found.kind)
         actions = [a for a in lifecycle.actions if a.hidden] if lifecycle is not None else []
         return any(
-            found.would in (action.name, *action.verbs) and self.conceals(found.path, found.kind, action.name)
+            found.next_action in (action.name, *action.verbs) and self.conceals(found.path, found.kind, action.name)
             for action in actions
         )
 
@@ -167,7 +167,7 @@ class Concealment:
             Reason(r.code, IN_USE) if r.code in (Code.HELD, Code.IN_PROGRESS) else r for r in found.reasons
         )
         remedies = tuple(
-            replace(remedy, says="wait, and ask again", operation="") if remedy.what == "wait" else remedy
+            replace(remedy, description="wait, and ask again", operation="") if remedy.kind == "wait" else remedy
             for remedy in found.remedies
         )
         return replace(found, reasons=reasons, remedies=remedies, holder=None, holders=holders)

@@ -35,8 +35,8 @@ async def truth(
         path: _beside(view.kinds[row.kind], row, seen.get(path, UnknownReason.UNASKED), hold)
         for path, row in rows.items()
     }
-    changed = await _changed(view.store, rows, [path for path, item in items.items() if item.agrees is False])
-    items |= {path: replace(items[path], agrees=None, why=UnknownReason.MOVING) for path in changed}
+    changed = await _changed(view.store, rows, [path for path, item in items.items() if item.matches is False])
+    items |= {path: replace(items[path], matches=None, reason=UnknownReason.MOVING) for path in changed}
     more = len(paths) > limit
     shown = tuple(items[path] for path in paths[:limit] if path in items)
     return Page(shown, paths[limit - 1] if more else None, more)
@@ -62,13 +62,13 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, ho
         path=row.path,
         kind=row.kind,
         lane=row.lane,
-        believed=snap.state,
-        expects=state.seen,
-        seen=seen,
-        agrees=agrees,
-        why=why,
-        seen_at=row.seen_at,
-        would=_would(lifecycle, row, seen or "", hold, agrees=agrees),
+        recorded=snap.state,
+        expected=state.seen,
+        observed=seen,
+        matches=agrees,
+        reason=why,
+        observed_at=row.seen_at,
+        next_action=_would(lifecycle, row, seen or "", hold, agrees=agrees),
     )
 
 

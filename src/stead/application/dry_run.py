@@ -126,9 +126,9 @@ async def explain(view: Queries, asked: Asked, caller: Caller) -> Explanation | 
         action=asked.action,
         state=snap.state,
         allowed=refusal is None,
-        joins=decision is not None and decision.joined,
-        idle=decision is not None and _idle(decision),
-        waits=decision is not None and decision.queued,
+        would_join=decision is not None and decision.joined,
+        no_change=decision is not None and _idle(decision),
+        would_queue=decision is not None and decision.queued,
         reasons=refusal.reasons if refusal else (),
         holder=holder_of(refusal.holder) if refusal is not None and refusal.holder is not None else None,
         holders=await _holders(view, (row.around or {}).get("place", row.path), refusal) if refusal else (),
@@ -171,7 +171,9 @@ def as_of_disk(disk: Explanation, machine: Explanation) -> Explanation:
 
 def rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Remedy, ...]) -> Explanation:
     """The same, rejected for these reasons."""
-    return replace(found, allowed=False, joins=False, idle=False, waits=False, reasons=reasons, remedies=remedies)
+    return replace(
+        found, allowed=False, would_join=False, no_change=False, would_queue=False, reasons=reasons, remedies=remedies
+    )
 
 
 async def _holders(view: Queries, path: str, refusal: Rejection) -> tuple[ClaimHolder, ...]:
@@ -207,16 +209,18 @@ async def rehearse(view: Queries, asked: Asked, caller: Caller) -> DryRun | Reje
         kind=row.kind,
         action=asked.action,
         state=row.snapshot.state,
-        joins=decision.joined,
-        idle=_idle(decision),
-        waits=decision.queued,
-        moves=tuple(PlannedTransition(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
+        would_join=decision.joined,
+        no_change=_idle(decision),
+        would_queue=decision.queued,
+        transitions=tuple(PlannedTransition(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
         claims=tuple(PlannedClaim(place, "exclusive", change) for change in decision.claims for place in places),
         orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
         timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
-        calls=_calls(view, lifecycle, decision, action) if goes else tuple(order.verb for order in decision.orders),
-        way=_way(lifecycle, row.snapshot, asked.action) if goes else (row.snapshot.state,),
-        fails=action.fails if goes and action else "",
+        provider_calls=_calls(view, lifecycle, decision, action)
+        if goes
+        else tuple(order.verb for order in decision.orders),
+        states=_way(lifecycle, row.snapshot, asked.action) if goes else (row.snapshot.state,),
+        failure_state=action.fails if goes and action else "",
         members=tuple(_parts(group)) if group is not None else (),
     )
 

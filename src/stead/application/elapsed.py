@@ -35,15 +35,15 @@ class Elapsed(Model):
 
     since: datetime
     """When it came into the state that it is in; where the visible state stays, when it began."""
-    declared: int | None
+    limit: int | None
     """Seconds that it may last before the object is looked at."""
     deadline: datetime | None
     """When that is, or when a look that is under way is given up; null while nothing runs."""
-    usual: float | None
+    typical: float | None
     """Seconds within which half of those were over that went well; null where there was none yet."""
     p99: float | None
     """Seconds within which 99 of 100 were."""
-    moves: int
+    samples: int
     """From how many that is known. Old ones count less; a thousand are enough."""
     lane: str
     """Where these were: on the resource's lane, or, where this is empty, on all."""
@@ -115,11 +115,11 @@ class TypicalDurations:
         counted = own and state.awaits is AwaitedParty.CHILDREN and declared is not None and lasted > declared
         return Elapsed(
             since=since,
-            declared=declared,
+            limit=declared,
             deadline=None if deadline is None else datetime.fromtimestamp(deadline, UTC),
-            usual=known.usual if known else None,
+            typical=known.usual if known else None,
             p99=known.p99 if known else None,
-            moves=round(known.moves) if known else 0,
+            samples=round(known.moves) if known else 0,
             lane=lane,
             late=known is not None and known.moves >= ENOUGH and not waits and lasted > known.p99,
             overdue=op.overdue or (deadline is not None and deadline < now) or counted,

@@ -20,7 +20,7 @@ class ClaimHolder(Model):
     operation: str
     action: str
     path: str
-    by: str
+    principal: str
     since: datetime | None
 
 
@@ -34,9 +34,9 @@ def holder_of(found: snapshot.Holder) -> ClaimHolder:
 class Remedy(Model):
     """Something that would let a refused action in."""
 
-    what: Annotated[str, one_of(REMEDIES)]
+    kind: Annotated[str, one_of(REMEDIES)]
     """`wait`, `ask`, `force`, `reason`, `parent`, `empty`, `actor`, or `nothing` where there is no way."""
-    says: str
+    description: str
     actions: tuple[str, ...] = ()
     """With `ask`: in this order."""
     operation: str = ""
@@ -52,11 +52,11 @@ class Explanation(Model):
     action: str
     state: str
     allowed: bool
-    joins: bool
+    would_join: bool
     """It would join the operation that is running already."""
-    idle: bool
+    no_change: bool
     """There would be nothing to do."""
-    waits: bool
+    would_queue: bool
     """It would wait its turn."""
     reasons: tuple[Reason, ...]
     holder: ClaimHolder | None
@@ -102,7 +102,7 @@ class PlannedTimer(Model):
     """A timer that would start."""
 
     name: str
-    after: int
+    seconds: int
     """Seconds."""
 
 
@@ -112,7 +112,7 @@ class MemberClass(Model):
 
     state: str
     members: int
-    does: Annotated[str, one_of(("acts", "joins", "nothing", "skipped"))]
+    effect: Annotated[str, one_of(("acts", "joins", "nothing", "skipped"))]
     """`acts`, `joins`, `nothing` or `skipped`."""
     target: str = ""
     reasons: tuple[Reason, ...] = ()
@@ -126,17 +126,17 @@ class DryRun(Model):
     kind: str
     action: str
     state: str
-    joins: bool
-    idle: bool
-    waits: bool
-    moves: tuple[PlannedTransition, ...]
+    would_join: bool
+    no_change: bool
+    would_queue: bool
+    transitions: tuple[PlannedTransition, ...]
     claims: tuple[PlannedClaim, ...]
     orders: tuple[PlannedOrder, ...]
     timers: tuple[PlannedTimer, ...]
-    calls: tuple[str, ...]
+    provider_calls: tuple[str, ...]
     """All that providers would be asked for, one after the other."""
-    way: tuple[str, ...]
+    states: tuple[str, ...]
     """The states from here to the end, if all goes well."""
-    fails: str
+    failure_state: str
     """Where failure leads; empty where the action cannot fail."""
     members: tuple[MemberClass, ...]

@@ -40,7 +40,7 @@ class GroupStatusPart(Model):
     name: str
     """The path of the subgroup, or the lane."""
     lane: str
-    text: str
+    summary: str
     counts: Mapping[str, int]
     """By state."""
 
@@ -52,7 +52,7 @@ class UnhealthyMember(Model):
     path: str
     state: str
     since: datetime
-    says: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class GroupStatus(Model):
     """How a group stands."""
 
     resource: Resource
-    text: str
+    summary: str
     """`(Partial-){Status}:{Count} (R:{Running}/{Total})`; `Empty` without members."""
     counts: Mapping[str, int]
     """`countTotal`, and one for each state."""
@@ -162,11 +162,11 @@ def _standing(view: Queries, found: Counted, acting: RunningOperation | None) ->
         by_lane.setdefault(lanes[name], Counter()).update(counts)
     return GroupStatus(
         resource=view.with_members(view.shown(row), all_),
-        text=aggregate.status_text(all_, order),
+        summary=aggregate.status_text(all_, order),
         counts=aggregate.status_count(all_, tuple(s.name for s in member.states if s.name not in gone)),
         stable=(row.snapshot.operation is None or row.snapshot.held) and aggregate.is_stable(member, all_),
         target_action=acting.action.capitalize() if acting is not None else NONE,
-        target_status=acting.aims_at if acting is not None else NONE,
+        target_status=acting.target if acting is not None else NONE,
         acting=acting,
         operation=operation_of(row, found.operation),
         groups=tuple(
@@ -181,4 +181,6 @@ def _standing(view: Queries, found: Counted, acting: RunningOperation | None) ->
 
 async def _worst(store: Store, path: str, kind: str) -> UnhealthyMember | None:
     record = await store.groups.find_worst_member(kind, path, BAD[0])
-    return UnhealthyMember(**record) if record is not None else None
+    if record is None:
+        return None
+    return UnhealthyMember(record["path"], record["state"], record["since"], record["says"])

@@ -62,7 +62,7 @@ async def past(view: Queries, path: str, at: datetime) -> HistoricalResource | N
         facts=content.facts or {},
         operation=move.operation,
         principal=move.principal or move.actor,
-        through=last.position or 0,
+        position=last.position or 0,
     )
 
 

@@ -37,11 +37,11 @@ class LaneChange(Model):
     allowed: bool
     changed: bool
     """False where it was so already."""
-    taken: tuple[str, ...] = ()
+    revoked: tuple[str, ...] = ()
     """Of a denial: the grants that are gone, each as `LANE NAMESPACE`."""
-    outranks: bool = False
+    overrides: bool = False
     """Of a denial: something broader allows the lane, and the denial is recorded beside it."""
-    besides: tuple[str, ...] = ()
+    still_denied: tuple[str, ...] = ()
     """Of a grant to all: namespaces to which the lane stays denied."""
 
 
@@ -58,7 +58,7 @@ class LaneGrants:
         if denied := answer.get("denied"):
             says = f"{denied['lane']} is denied to {denied['namespace']}, which outranks it: allow that first"
             return InvalidRequest("lane", says)
-        return LaneChange(lane, namespace, True, answer["changed"], besides=tuple(answer["except"]))
+        return LaneChange(lane, namespace, True, answer["changed"], still_denied=tuple(answer["except"]))
 
     async def deny(self, lane: str, namespace: str, reason: str, caller: Caller) -> LaneChange:
         """From now on a namespace may not use a lane. What is there goes on, and can be stopped and removed."""

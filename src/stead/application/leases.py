@@ -56,7 +56,7 @@ class LeaseEvent(Model):
 
     @computed_field(description="Seconds after its time at which it came; null where it has not.")  # type: ignore[prop-decorator]
     @property
-    def late(self) -> float | None:
+    def delay(self) -> float | None:
         """Seconds after its time at which it came; None where it has not."""
         return (self.fired_at - self.at).total_seconds() if self.fired_at is not None else None
 
@@ -67,10 +67,10 @@ class Notice(Model):
 
     id: UUID
     event: str
-    made_at: datetime
+    created_at: datetime
     url: str
     """Where to; empty where it is only noted."""
-    tries: int
+    attempts: int
     delivered_at: datetime | None
     error: str
 
@@ -91,7 +91,7 @@ class Lease(Model):
     end: datetime
     before_end: datetime | None
     """When its end is told; null where it is not."""
-    made_at: datetime | None
+    created_at: datetime | None
     changed_at: datetime | None
     reservations: tuple[Reservation, ...]
     events: tuple[LeaseEvent, ...]
@@ -117,8 +117,8 @@ class Host(Model):
     properties: Mapping[str, Any]
     node: str | None
     """The node of the private cloud that it is, if it is one."""
-    works: bool
-    why: str
+    healthy: bool
+    reason: str
     """Why it does not."""
     added_at: datetime
 
@@ -156,7 +156,7 @@ class Lateness(Model):
     fired: int
     median: float
     p99: float
-    worst: float
+    maximum: float
 
 
 async def leases(view: Queries, found: Sequence[Resource], *, notices: bool = False) -> list[Lease]:
@@ -207,11 +207,11 @@ def _lease(
         start=_time(spec.get("start")),
         end=_time(spec.get("end")),
         before_end=moments["before_end_lease"].at if "before_end_lease" in moments else None,
-        made_at=found.created_at,
+        created_at=found.created_at,
         changed_at=found.changed_at,
         reservations=tuple(_reserved(part, wanted) for part in reserved),
         events=tuple(moments.values()),
-        notices=tuple(Notice(**{name: one[name] for name in Notice.__dataclass_fields__}) for one in notices),
+        notices=tuple(map(_notice, notices)),
         labels=spec.get("labels", {}),
     )
 
@@ -243,7 +243,27 @@ def _reserved(part: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) 
 
 def host_of(record: Mapping[str, Any]) -> Host:
     """A host from its record."""
-    return Host(**record)
+    return Host(
+        name=record["name"],
+        lane=record["lane"],
+        properties=record["properties"],
+        node=record["node"],
+        healthy=record["works"],
+        reason=record["why"],
+        added_at=record["added_at"],
+    )
+
+
+def _notice(record: Mapping[str, Any]) -> Notice:
+    return Notice(
+        id=record["id"],
+        event=record["event"],
+        created_at=record["made_at"],
+        url=record["url"],
+        attempts=record["tries"],
+        delivered_at=record["delivered_at"],
+        error=record["error"],
+    )
 
 
 async def calendar(

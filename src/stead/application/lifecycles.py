@@ -13,7 +13,7 @@ from stead.catalog.explored import EXPLORED
 from stead.controller.kinds.kinds import RegisteredLifecycle
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint import lint
-from stead.lifecycle.rows import State, StateClass
+from stead.lifecycle.rows import Action, State, StateClass
 from stead.schema import Model
 
 YOURS = "yours"
@@ -27,10 +27,10 @@ class LifecycleState(Model):
 
     name: str
     state_class: StateClassName
-    says: str
-    bad: bool
+    description: str
+    unhealthy: bool
     """A failure leads there, or the outcome is unknown."""
-    deadline: int | None
+    timeout: int | None
     """Seconds that a moving state may last before the object is probed."""
     awaits: str | None
     """Whose word a moving state waits for."""
@@ -41,20 +41,20 @@ class LifecycleAction(Model):
     """An action that can be requested, and how it goes."""
 
     name: str
-    says: str
-    starts: tuple[str, ...]
-    through: tuple[str, ...]
-    ends: str
+    description: str
+    source: tuple[str, ...]
+    via: tuple[str, ...]
+    target: str
     """Where success leads; `(back)` for where it began."""
-    fails: str
+    on_failure: str
     """Where failure leads; empty where it cannot fail."""
-    by: tuple[str, ...]
+    actors: tuple[str, ...]
     """Actors who may ask."""
-    undo: str
+    rollback: str
     forceable: bool
-    respec: bool
+    updates_spec: bool
     """It brings a new spec."""
-    steers: str
+    signals: str
     """Not an operation of its own: a word to the running operation of this action."""
     observes: bool
     """It observes the object, and changes nothing at the provider."""
@@ -68,7 +68,7 @@ class LifecycleTransition(Model):
 
     source: str
     trigger: str
-    on: str
+    detail: str
     actor: str
     target: str
     forced: bool
@@ -79,9 +79,9 @@ class LifecycleFinding(Model):
     """A hole in a lifecycle, and how to mend it."""
 
     rule: str
-    where: str
-    says: str
-    mend: str
+    location: str
+    message: str
+    fix: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class LifecycleName(Model):
 
     kind: str
     family: str
-    says: str
+    description: str
     parent: str
     """The kind above it in the tree."""
     members: str
@@ -107,7 +107,7 @@ class LifecycleName(Model):
     """Of a kind that was registered; null where it is built in."""
     states: int
     actions: int
-    moves: int
+    transitions: int
     findings: int
 
 
@@ -117,13 +117,13 @@ class LifecycleDetail(Model):
 
     kind: str
     family: str
-    says: str
+    description: str
     parent: str
     members: str
     states: tuple[LifecycleState, ...]
     """The first is where an object begins."""
     actions: tuple[LifecycleAction, ...]
-    moves: tuple[LifecycleTransition, ...]
+    transitions: tuple[LifecycleTransition, ...]
     """Every one there is."""
     findings: tuple[LifecycleFinding, ...]
     explored: ExploredSize | None
@@ -148,13 +148,15 @@ def _shown(lifecycle: Lifecycle) -> LifecycleDetail:
     return LifecycleDetail(
         kind=lifecycle.kind,
         family=FAMILY_OF.get(lifecycle.kind, ""),
-        says=lifecycle.says,
+        description=lifecycle.says,
         parent=lifecycle.parent,
         members=lifecycle.members,
         states=tuple(_state(state, bad) for state in lifecycle.states),
-        actions=tuple(map(LifecycleAction.of, lifecycle.actions)),
-        moves=tuple(map(LifecycleTransition.of, lifecycle.table)),
-        findings=tuple(map(LifecycleFinding.of, lint(lifecycle))),
+        actions=tuple(map(_action, lifecycle.actions)),
+        transitions=tuple(
+            LifecycleTransition(m.source, m.trigger, m.on, m.actor, m.target, m.forced) for m in lifecycle.table
+        ),
+        findings=tuple(LifecycleFinding(f.rule, f.where, f.says, f.mend) for f in lint(lifecycle)),
         explored=None if size is None else ExploredSize(*size),
     )
 
@@ -164,17 +166,35 @@ def _state(state: State, bad: frozenset[str]) -> LifecycleState:
     return LifecycleState(state.name, state.cls, state.says, state.name in bad, state.deadline, awaits)
 
 
+def _action(action: Action) -> LifecycleAction:
+    return LifecycleAction(
+        name=action.name,
+        description=action.says,
+        source=action.starts,
+        via=action.through,
+        target=action.ends,
+        on_failure=action.fails,
+        actors=action.by,
+        rollback=action.undo,
+        forceable=action.forceable,
+        updates_spec=action.respec,
+        signals=action.steers,
+        observes=action.observes,
+        needs_reason=action.needs_reason,
+    )
+
+
 def name_of(whole: LifecycleDetail) -> LifecycleName:
     """A lifecycle in brief."""
     return LifecycleName(
         kind=whole.kind,
         family=whole.family,
-        says=whole.says,
+        description=whole.description,
         parent=whole.parent,
         members=whole.members,
         version=whole.registered.version if whole.registered is not None else None,
         states=len(whole.states),
         actions=len(whole.actions),
-        moves=len(whole.moves),
+        transitions=len(whole.transitions),
         findings=len(whole.findings),
     )

@@ -52,16 +52,16 @@ class RunningOperation(Model):
     id: str
     action: str
     phase: str
-    origin: str
+    source: str
     """The state in which it began."""
-    aims_at: str
+    target: str
     """The state that success leads to."""
     attempt: int
-    by: str
+    principal: str
     since: datetime | None
     cancelled: bool = False
     """Cancellation was requested."""
-    lasts: Elapsed | None = None
+    elapsed: Elapsed | None = None
     """For how long it has been where it is, and how long that usually takes."""
 
 
@@ -73,7 +73,7 @@ class Resource(Model):
     kind: str
     state: str
     state_class: StateClassName
-    tag: str
+    etag: str
     """Its version: what `ETag` says and `If-Match` takes."""
     lane: str
     spec: Mapping[str, Any]
@@ -86,7 +86,7 @@ class Resource(Model):
     """An operation that the visible state does not show."""
     timers: Mapping[str, datetime]
     """When what is due, unless something happens before."""
-    seen_at: datetime | None
+    observed_at: datetime | None
     """When the object was last observed."""
     changed_at: datetime | None
     created_at: datetime | None
@@ -129,7 +129,7 @@ class HistoricalResource(Model):
     operation: str | None
     """The operation that had led there."""
     principal: str
-    through: int
+    position: int
     """The journal's position of the last line that is in it; 0 while that has none yet."""
 
 
@@ -163,7 +163,7 @@ class Operation(Model):
     """While it waits: its place in its queue; 1 is the next."""
     reasons: tuple[Reason, ...] = ()
     """Why it was refused, where it was when its turn came."""
-    says: str = ""
+    message: str = ""
     """What it waits for, or why it failed, where there is more to say."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Of a group that has ended: the reasons for which members were skipped, each with how many."""
@@ -171,7 +171,7 @@ class Operation(Model):
     """Of a group: in how many orders its members were put."""
     place: str | None = None
     """Of a deploy: where in its system."""
-    lasts: Elapsed | None = None
+    elapsed: Elapsed | None = None
     """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
     @computed_field(description="It waits its turn.")  # type: ignore[prop-decorator]
@@ -220,7 +220,7 @@ class Claim(Model):
     mode: Annotated[str, one_of(("exclusive", "intention"))]
     operation: str
     action: str
-    by: str
+    principal: str
     since: datetime | None
 
 
@@ -257,21 +257,21 @@ class DriftReport(Model):
     path: str
     kind: str
     lane: str
-    believed: str
+    recorded: str
     """The state on record."""
-    expects: str
+    expected: str
     """The word under which a look would show that state; empty where the state says nothing of the provider."""
-    seen: str | None
+    observed: str | None
     """What a look shows now: a word such as `expects`, `absent` or `broken`. Null where there was none."""
-    agrees: bool | None
+    matches: bool | None
     """Null where it is unknown."""
-    why: Annotated[str, one_of(("moving", "unasked", "no-agent", "no-provider", "unsaid"))] | None
+    reason: Annotated[str, one_of(("moving", "unasked", "no-agent", "no-provider", "unsaid"))] | None
     """Why it is unknown. `moving`: it is in transition, or has changed meanwhile. `unasked`: no agent was asked, or
     there is no lane to ask on. `no-agent`: no agent of the lane answered. `no-provider`: the agent could not ask the
     provider. `unsaid`: the state says nothing of the provider."""
-    seen_at: datetime | None
+    observed_at: datetime | None
     """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
-    would: str = ""
+    next_action: str = ""
     """What the cell would do next: the order that waits, such as `suspend`; the action in progress; or
     `record STATE`. Empty for nothing. A cell that was restored does the first two only after its release."""
 
@@ -288,9 +288,9 @@ class Orphan(Model):
     state: str
     facts: Mapping[str, Any]
     """What the provider said of it."""
-    since: datetime
+    first_observed_at: datetime
     """When it was found first."""
-    seen_at: datetime
+    last_observed_at: datetime
     """When it was found last."""
 
 
@@ -300,7 +300,7 @@ class ServingAgent(Model):
 
     name: str
     version: str
-    there: bool
+    connected: bool
     """It was heard of in the last 30 seconds; otherwise it is away."""
     last_seen: datetime
     rejected: str = ""
@@ -327,7 +327,7 @@ class Lane(Model):
     """Calls that the provider has refused because there were too many."""
     throttled_at: datetime | None
     """When it last did."""
-    survey_at: datetime | None
+    next_inventory_at: datetime | None
     """When its full state is wanted next; null where no agent has ever served it."""
     namespaces: tuple[str, ...] = ()
     """Those that may use it; `*` is every namespace, those apart to which it is denied."""
@@ -341,7 +341,7 @@ class OperationMember(Model):
     outcome: str
     """As of an operation; or `skipped`: it could not act; `unchanged`: it was there already; `joined`: another
     operation that does the same is in progress on it, and is waited for."""
-    says: str
+    message: str
     at: datetime
 
 
@@ -360,14 +360,14 @@ class Page[T](Model):
 class ResourceNotFound:
     """There is no such thing."""
 
-    says: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class VersionMismatch:
     """The resource is no longer in the version that the caller knows."""
 
-    tag: str
+    etag: str
     state: str
 
 
@@ -376,6 +376,6 @@ class InvalidRequest:
     """What is asked for makes no sense, whatever the state."""
 
     field: str
-    says: str
+    message: str
     more: tuple[tuple[str, str], ...] = ()
     """Other fields, and what is wrong with them."""

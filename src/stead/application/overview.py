@@ -47,7 +47,7 @@ class UnhealthyResource(Model):
     state: str
     state_class: StateClassName
     since: datetime
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +74,31 @@ class Overview(Model):
     """All resources by kind and state, a moment ago at most."""
     classes: Mapping[str, int]
     """All resources by class of state."""
-    under_way: int
+    in_progress: int
     """Operations; counted up to 10,000."""
     waiting: int
     """Operations that wait their turn; counted up to 10,000."""
-    trouble: tuple[UnhealthyResource, ...]
+    unhealthy: tuple[UnhealthyResource, ...]
     """At most 20: those in bad final states and those in an unknown state first, then other bad states, then what
     has been moving for more than half of its deadline, the longest first.
     """
-    more_trouble: bool
+    more_unhealthy: bool
     """There are others."""
     calls_made: int | None
     """To providers, by group operations that are under way or ended in the last hour, and by observations in it."""
     calls_saved: int | None
     """How many more it would have been with one for each member, those observations included that were not needed."""
-    moves: tuple[int, ...] | None
+    transitions: tuple[int, ...] | None
     """In each of the last 60 seconds, the oldest first."""
-    agents_there: int | None
+    agents_connected: int | None
     """Agents that were heard of in the last 30 seconds."""
-    agents_away: int | None
+    agents_disconnected: int | None
     throttled: tuple[ThrottledLane, ...]
     """In the last hour, the latest first."""
 
     def without_cell(self) -> Overview:
         """For somebody who sees namespaces, and not the cell itself."""
-        cell = dict.fromkeys(("calls_made", "calls_saved", "moves", "agents_there", "agents_away"))
+        cell = dict.fromkeys(("calls_made", "calls_saved", "transitions", "agents_connected", "agents_disconnected"))
         return replace(self, **cell, throttled=())  # type: ignore[arg-type]
 
 
@@ -121,15 +121,15 @@ async def overview(view: Queries, within: list[str] | None = None) -> Overview:
         position=position,
         counts=tuple(there),
         classes={str(c): classes[c] for c in StateClass if c is not StateClass.ABSENT},
-        under_way=numbers["under_way"],
+        in_progress=numbers["under_way"],
         waiting=numbers["waiting"],
-        trouble=tuple(trouble[:TROUBLES]),
-        more_trouble=len(trouble) > TROUBLES,
+        unhealthy=tuple(trouble[:TROUBLES]),
+        more_unhealthy=len(trouble) > TROUBLES,
         calls_made=numbers["made"],
         calls_saved=numbers["members"] - numbers["made"],
-        moves=await view.pulse.last(),
-        agents_there=numbers["there"],
-        agents_away=numbers["away"],
+        transitions=await view.pulse.last(),
+        agents_connected=numbers["there"],
+        agents_disconnected=numbers["away"],
         throttled=tuple(
             ThrottledLane(lane, calls, datetime.fromisoformat(at)) for lane, calls, at in numbers["throttled"]
         ),

@@ -151,7 +151,7 @@ class Queries:
             kind=row.kind,
             state=snap.state,
             state_class=StateClass.STABLE if snap.held else lifecycle.state(snap.state).cls,
-            tag=tag_of(row),
+            etag=tag_of(row),
             lane=row.lane,
             spec=row.spec,
             next_spec=row.next_spec,
@@ -159,7 +159,7 @@ class Queries:
             operation=_running(lifecycle, row.path, snap.operation, lasts or {}),
             hidden=_running(lifecycle, row.path, snap.hidden, lasts or {}),
             timers={name: datetime.fromtimestamp(at, UTC) for name, at in sorted((row.timers or {}).items())},
-            seen_at=row.seen_at,
+            observed_at=row.seen_at,
             changed_at=row.changed_at,
             created_at=row.created_at,
         )
@@ -354,13 +354,13 @@ def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts:
         id=op.id,
         action=op.action,
         phase=op.phase,
-        origin=op.origin,
-        aims_at=aims_at(lifecycle, op.action, op.origin),
+        source=op.origin,
+        target=aims_at(lifecycle, op.action, op.origin),
         attempt=op.attempt,
-        by=op.by,
+        principal=op.by,
         since=datetime.fromisoformat(op.since) if op.since else None,
         cancelled=op.cancelled,
-        lasts=lasts.get((path, op.id)),
+        elapsed=lasts.get((path, op.id)),
     )
 
 
@@ -376,7 +376,8 @@ def _operation(record: Mapping[str, Any]) -> Operation:
         "place": asked.get("place"),
         "request": masked(asked),
     }
-    return Operation(**{**record, "id": str(record["id"]), **told})
+    plain = {name: value for name, value in record.items() if name != "says"}
+    return Operation(**{**plain, "id": str(record["id"]), "message": record["says"], **told})
 
 
 def operation_of(row: Row, record: Mapping[str, Any] | None) -> Operation | None:
@@ -402,7 +403,7 @@ def _with_progress(op: Operation, row: Row | None, lasts: Elapsed | None = None)
                 phase=running.phase,
                 attempt=running.attempt,
                 cancelled=running.cancelled,
-                lasts=lasts,
+                elapsed=lasts,
             )
     return op
 
@@ -418,14 +419,14 @@ def _claim(record: Mapping[str, Any]) -> Claim:
         mode="exclusive" if record["mode"] in ("x", b"x") else "intention",
         operation=str(record["operation"]),
         action=record["action"] or "",
-        by=record["principal"] or "",
+        principal=record["principal"] or "",
         since=record["created_at"],
     )
 
 
 def _orphan(record: Mapping[str, Any]) -> Orphan:
     plain = {name: record[name] for name in ("lane", "token", "path", "state", "facts")}
-    return Orphan(**plain, since=record["first_seen"], seen_at=record["last_seen"])
+    return Orphan(**plain, first_observed_at=record["first_seen"], last_observed_at=record["last_seen"])
 
 
 def _lane(record: Mapping[str, Any]) -> Lane:
@@ -433,9 +434,15 @@ def _lane(record: Mapping[str, Any]) -> Lane:
         ServingAgent(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"]), a["rejected"])
         for a in record["agents"]
     )
-    plain = ("regions", "in_flight", "waiting", "untaken", "throttled", "throttled_at", "survey_at")
-    namespaces = tuple(record["namespaces"])
-    return Lane(record["name"], agents, record["most"], **{n: record[n] for n in plain}, namespaces=namespaces)
+    same = ("regions", "in_flight", "waiting", "untaken", "throttled", "throttled_at")
+    return Lane(
+        lane=record["name"],
+        agents=agents,
+        limit=record["most"],
+        **{name: record[name] for name in same},
+        next_inventory_at=record["survey_at"],
+        namespaces=tuple(record["namespaces"]),
+    )
 
 
 def _line(record: Mapping[str, Any]) -> JournalLine:

@@ -33,7 +33,7 @@ class KnownDemand(Model):
     """Null for that of all places together."""
     value: float
     at: datetime
-    told_by: str = ""
+    reported_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Scaling(Model):
     changed_at: datetime
     code: str
     """What it came to: `acts`, `rests`, or what holds it back."""
-    says: str
+    message: str
     """The same in a sentence, with the figures."""
-    judged_at: datetime | None
+    evaluated_at: datetime | None
     """When that was."""
     demand: tuple[KnownDemand, ...]
-    acts: tuple[ScalingAction, ...]
+    actions: tuple[ScalingAction, ...]
     instances: tuple[ScaledInstance, ...]
     """The instances under the policy's name; left out in a list of policies."""
 
@@ -236,9 +236,9 @@ def _shown(kept: records.Scaling, instances: Sequence[ScaledInstance]) -> Scalin
         changed_by=kept.changed_by,
         changed_at=kept.changed_at,
         code=str(kept.verdict.get("code", "new")),
-        says=str(kept.verdict.get("says", "nobody has looked at it yet")),
-        judged_at=_time(kept.verdict.get("at")),
+        message=str(kept.verdict.get("says", "nobody has looked at it yet")),
+        evaluated_at=_time(kept.verdict.get("at")),
         demand=tuple(demand),
-        acts=tuple(acts),
+        actions=tuple(acts),
         instances=tuple(instances),
     )

@@ -39,7 +39,7 @@ class StuckObservation(Model):
     """An observation of the object."""
 
     at: datetime
-    seen: str
+    observed: str
     """What was seen: a settled state's word, `absent` or `broken`."""
 
 
@@ -53,16 +53,16 @@ class StuckCause(Model):
     before that. `unattended`: its timer is due, and no controller has fired it. `blocked`: another resource has not
     given back what it waits for. `unknown`: it was settled, and no agent could observe it, or tell whether it was
     done. `settled`: it was settled to what was seen."""
-    says: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestedStep(Model):
     """What one may do about it."""
 
-    what: Annotated[str, one_of(("wait", "agent", "cancel", "retry", "ask"))]
+    kind: Annotated[str, one_of(("wait", "agent", "cancel", "retry", "ask"))]
     """`wait`, `agent`, `cancel`, `retry` or `ask`."""
-    says: str
+    description: str
     operation: str = ""
     """With `cancel` and `retry`: which."""
     actions: tuple[str, ...] = ()
@@ -79,21 +79,21 @@ class Stuck(Model):
     lane: str
     operation: str
     action: str
-    by: str
+    principal: str
     phase: str | None
     """What the operation does; null where it is over."""
     outcome: str | None
     """How it ended for this resource; null while it is under way."""
     since: datetime
     """Since when it is where it is; of what was settled, when that was."""
-    lasts: Elapsed | None
+    elapsed: Elapsed | None
     """For how long it may and usually does last; null where it is over."""
-    why: tuple[StuckCause, ...]
-    probed: tuple[StuckObservation, ...]
+    causes: tuple[StuckCause, ...]
+    observations: tuple[StuckObservation, ...]
     """What was seen, as the journal has it."""
-    misses: int
+    missed_observations: int
     """Looks in a row that did not find it."""
-    decided: str
+    resolution: str
     """What was made of it; empty while that is open."""
     steps: tuple[SuggestedStep, ...]
 
@@ -144,15 +144,15 @@ async def _waiting_leases(view: Queries, below: str, limit: int) -> list[Stuck]:
             lane="",
             operation="",
             action="start",
-            by=Actor.CLOCK,
+            principal=Actor.CLOCK,
             phase=None,
             outcome=None,
             since=one["at"],
-            lasts=None,
-            why=(StuckCause("blocked", waits_for(one["hosts"])),),
-            probed=(),
-            misses=0,
-            decided="",
+            elapsed=None,
+            causes=(StuckCause("blocked", waits_for(one["hosts"])),),
+            observations=(),
+            missed_observations=0,
+            resolution="",
             steps=(SuggestedStep("wait", "the hosts are requested back again and again; see: stead lease calendar"),),
         )
         for one in found
@@ -169,15 +169,17 @@ async def _lost_sites(view: Queries, below: str, limit: int) -> list[Stuck]:
             lane=one["lane"],
             operation="",
             action="upgrade",
-            by=Actor.CONTROLLER,
+            principal=Actor.CONTROLLER,
             phase=None,
             outcome=None,
             since=one["at"],
-            lasts=None,
-            why=(StuckCause("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),),
-            probed=(),
-            misses=0,
-            decided="",
+            elapsed=None,
+            causes=(
+                StuckCause("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),
+            ),
+            observations=(),
+            missed_observations=0,
+            resolution="",
             steps=(SuggestedStep("agent", _leads_out(one["path"].removeprefix("/"))),),
         )
         for one in await view.store.sites.list_lost(below, limit)
@@ -204,7 +206,7 @@ async def _under_way(view: Queries, paths: Sequence[str]) -> list[Stuck]:
     )
     absent = await _absent(view, {path: _waits_on(rows[path]) for path in known})
     found = [_moving(view, rows[path], *known[path], lines[path], absent[path]) for path in paths if path in known]
-    return [each for each in found if each.why]  # some have gone on since
+    return [each for each in found if each.causes]  # some have gone on since
 
 
 def _waits_on(row: Row) -> set[str]:
@@ -244,27 +246,27 @@ def _moving(
         lane=row.lane,
         operation=op.id,
         action=op.action,
-        by=op.by,
+        principal=op.by,
         phase=op.phase,
         outcome=None,
         since=lasts.since,
-        lasts=lasts,
-        why=(*(StuckCause("no-agent", says) for says in absent), *_causes(row, op, lasts, now)),
-        probed=_looks(lines),
-        misses=row.snapshot.misses,
-        decided="",
+        elapsed=lasts,
+        causes=(*(StuckCause("no-agent", says) for says in absent), *_causes(row, op, lasts, now)),
+        observations=_looks(lines),
+        missed_observations=row.snapshot.misses,
+        resolution="",
         steps=tuple(_ways(view, row, op, lasts, absent)),
     )
 
 
 def _causes(row: Row, op: Operation, lasts: Elapsed, now: float) -> Iterator[StuckCause]:
     state, lasted = row.snapshot.state, span(now - lasts.since.timestamp())
-    if lasts.overdue and lasts.declared is not None:
+    if lasts.overdue and lasts.limit is not None:
         yield StuckCause(
-            "overdue", f"{state} for {lasted}, and {op.action} is to last {span(lasts.declared)} there at most"
+            "overdue", f"{state} for {lasted}, and {op.action} is to last {span(lasts.limit)} there at most"
         )
-    if lasts.late and lasts.p99 is not None and lasts.usual is not None:
-        usual = f"usually {span(lasts.usual)}, 99 of 100 within {span(lasts.p99)}"
+    if lasts.late and lasts.p99 is not None and lasts.typical is not None:
+        usual = f"usually {span(lasts.typical)}, 99 of 100 within {span(lasts.p99)}"
         yield StuckCause("late", f"{op.action} lasts {lasted}: {usual}")
     if op.phase is Phase.FENCING:
         yield StuckCause(
@@ -326,15 +328,15 @@ def _healed(view: Queries, record: Mapping[str, Any], row: Row | None, lines: Se
         lane=row.lane if row is not None else "",
         operation=operation,
         action=record["action"],
-        by=record["principal"],
+        principal=record["principal"],
         phase=None,
         outcome=record["outcome"],
         since=record["at"],
-        lasts=None,
-        why=(StuckCause("unknown" if unknown else "settled", _reason(record, lines)),),
-        probed=_looks(lines),
-        misses=0,
-        decided=_decision(record, lines),
+        elapsed=None,
+        causes=(StuckCause("unknown" if unknown else "settled", _reason(record, lines)),),
+        observations=_looks(lines),
+        missed_observations=0,
+        resolution=_decision(record, lines),
         steps=tuple(_after(view, record, row, operation)),
     )
 

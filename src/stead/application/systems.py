@@ -35,7 +35,7 @@ class SystemPart(Model):
     lane: str
     count: int
     """Copies that are to run."""
-    up: int | None
+    running: int | None
     """Copies that were observed running; null before the first observation."""
     operation: str | None
     """What is under way."""
@@ -49,13 +49,13 @@ class RunningDeploy(Model):
     action: str
     place: str
     """Where it works; no other operation does there, above it or below it."""
-    by: str
+    principal: str
     since: datetime
     total: int
     """Services and jobs that follow, as far as they were asked."""
     remaining: int
     failed: int
-    asked: bool
+    expanded: bool
     """All that are to follow have been asked."""
     cancelled: bool
 
@@ -82,7 +82,7 @@ class SystemChange(Model):
     kind: str
     action: str
     """What is asked of it."""
-    how: str
+    change: str
     """`added`, `changed`, `scaled`, `restarted` or `removed`."""
     lane: str
     fields: tuple[str, ...]
@@ -122,7 +122,11 @@ async def plan(store: Store, row: Row, asked: Asked) -> SystemPlan | InvalidRequ
     changes = await _changes(store, row, place, asked)
     if isinstance(changes, InvalidRequest):
         return changes
-    return SystemPlan(row.path, place, mark, tuple(map(SystemChange.of, changes)))
+    return SystemPlan(row.path, place, mark, tuple(map(_change, changes)))
+
+
+def _change(found: TreeChange) -> SystemChange:
+    return SystemChange(found.path, found.kind, found.action, found.how, found.lane, tuple(found.fields))
 
 
 async def _changes(store: Store, row: Row, place: str, asked: Asked) -> list[TreeChange] | InvalidRequest:
@@ -203,7 +207,7 @@ def _part(record: Mapping[str, Any]) -> SystemPart:
         state=record["state"],
         lane=record["lane"],
         count=int(record["spec"].get("count", 1)),
-        up=up if isinstance(up, int) else None,
+        running=up if isinstance(up, int) else None,
         operation=str(record["operation"]) if record["operation"] else None,
     )
 
@@ -213,11 +217,11 @@ def _beside(record: Mapping[str, Any]) -> RunningDeploy:
         id=record["id"],
         action=record["action"],
         place=record["place"],
-        by=record["principal"],
+        principal=record["principal"],
         since=record["created_at"],
         total=record["total"],
         remaining=record["remaining"],
         failed=record["failed"],
-        asked=record["expanded"],
+        expanded=record["expanded"],
         cancelled=record["cancelled"],
     )

@@ -33,15 +33,15 @@ class TimelineBar(Model):
 
     path: str
     kind: str
-    begin: datetime
-    end: datetime | None
+    started_at: datetime
+    ended_at: datetime | None
     """Null while it is at work."""
-    origin: str
+    source: str
     """The state in which it was before."""
     phases: tuple[TimelinePhase, ...]
     outcome: str | None
     """Null while it is at work."""
-    says: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class TimelineError(Model):
     """Why members did not do what was asked."""
 
     outcome: str
-    says: str
+    message: str
     members: int
     path: str
     """The first of them."""
@@ -87,7 +87,7 @@ async def timeline(view: Queries, op: Operation, skip: int, limit: int) -> Timel
         total=total,
         items=tuple(_bar(record, op) for record in records),
         next=reached if records and reached < total else None,
-        errors=tuple(TimelineError(**cause) for cause in causes),
+        errors=tuple(TimelineError(c["outcome"], c["says"], c["members"], c["path"]) for c in causes),
     )
 
 
@@ -98,10 +98,10 @@ def _bar(record: Mapping[str, Any], op: Operation) -> TimelineBar:
     return TimelineBar(
         path=record["path"],
         kind=record["kind"],
-        begin=record["begun"],
-        end=None if working else record["last"],
-        origin=record["origin"],
+        started_at=record["begun"],
+        ended_at=None if working else record["last"],
+        source=record["origin"],
         phases=phases,
         outcome=outcome,
-        says=record["says"],
+        message=record["says"],
     )

@@ -23,7 +23,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run agents,
 def _standing(agent: AgentIdentity) -> str:
     if agent.revoked_at is not None:
         return "revoked"
-    if agent.there:
+    if agent.connected:
         return "rejected" if agent.rejected else "there"
     return "away" if agent.last_seen is not None else "never seen"
 

@@ -45,7 +45,7 @@ def archive(
         if found is None:
             line("there is nothing to archive")
         while found is not None:
-            if found.waits:
+            if found.pending:
                 time.sleep(SOON)
             else:
                 record = _archive(client, found, to)

@@ -87,7 +87,7 @@ def _cells(
         ends = begins + each
         shares = [(min(one.end, ends) - max(one.start, begins), letters[one.lease]) for one in booked]
         most = max((share for share in shares if share[0] > timedelta()), default=None)
-        cells.append(most[1] if most is not None else FREE if host.works else FAILED)
+        cells.append(most[1] if most is not None else FREE if host.healthy else FAILED)
     return cells
 
 
@@ -128,9 +128,9 @@ def _legend(calendar: Calendar, letters: Mapping[str, str]) -> list[tuple[str, .
 
 def _notes(calendar: Calendar, letters: Mapping[str, str]) -> list[str]:
     said = [
-        f"{FAILED}  {host.name} failed{f': {host.why}' if host.why else ''}"
+        f"{FAILED}  {host.name} failed{f': {host.reason}' if host.reason else ''}"
         for host in calendar.hosts
-        if not host.works
+        if not host.healthy
     ]
     if more := list(letters.values()).count(MORE):
         said.append(f"{MORE}  {more} more leases")

@@ -17,7 +17,7 @@ CLAIMS: Columns[Claim] = Columns(
         ("PATH", lambda claim: claim.path),
         ("MODE", lambda claim: claim.mode),
         ("ACTION", lambda claim: claim.action),
-        ("BY", lambda claim: claim.by),
+        ("BY", lambda claim: claim.principal),
         ("SINCE", lambda claim: clock(claim.since)),
     ),
     wide=(("OPERATION", lambda claim: claim.operation),),

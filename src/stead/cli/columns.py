@@ -11,7 +11,7 @@ type Column = tuple[str, Callable[[Resource], str]]
 
 
 def _busy(one: Resource) -> str:
-    return f"{one.operation.action} to {one.operation.aims_at}" if one.operation else ""
+    return f"{one.operation.action} to {one.operation.target}" if one.operation else ""
 
 
 PATH: Column = ("PATH", lambda one: one.path)
@@ -20,9 +20,9 @@ CLASS: Column = ("CLASS", lambda one: one.state_class)
 OPERATION: Column = ("OPERATION", _busy)
 LANE: Column = ("LANE", lambda one: one.lane)
 PHASE: Column = ("PHASE", lambda one: one.operation.phase if one.operation else "")
-BY: Column = ("BY", lambda one: one.operation.by if one.operation else "")
+BY: Column = ("BY", lambda one: one.operation.principal if one.operation else "")
 CHANGED: Column = ("CHANGED", lambda one: clock(one.changed_at))
-SEEN: Column = ("SEEN", lambda one: clock(one.seen_at))
+SEEN: Column = ("SEEN", lambda one: clock(one.observed_at))
 CREATED: Column = ("CREATED", lambda one: clock(one.created_at))
 FAILURE: Column = ("FAILURE", lambda one: one.failure)
 """Why those failed that are in a bad state."""

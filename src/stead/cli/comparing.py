@@ -28,9 +28,9 @@ COLUMNS = ("RESOURCES", "AGREED", "DIFFERS", "MISSING", "MOVING", "UNSAID", "UNS
 RESOURCES: Columns[DriftReport] = Columns(
     narrow=(
         ("PATH", lambda one: one.path),
-        ("RECORDED", lambda one: one.believed),
-        ("OBSERVED", lambda one: one.seen or "-"),
-        ("WOULD", lambda one: one.would or "-"),
+        ("RECORDED", lambda one: one.recorded),
+        ("OBSERVED", lambda one: one.observed or "-"),
+        ("WOULD", lambda one: one.next_action or "-"),
     ),
     wide=(("LANE", lambda one: one.lane or "-"),),
     name=lambda one: one.path,
@@ -43,7 +43,7 @@ def compare(server: str, below: str, output: Format) -> None:
     with reach(server) as client:
         # First of all: whatever agents tell of their lanes, the cell sets its belief right by it.
         hold = _hold(client)
-        found = [one for one in client.truth(below=below) if one.lane or one.would]
+        found = [one for one in client.truth(below=below) if one.lane or one.next_action]
         unknown = [orphan for orphan in _surveyed(client) if _within(orphan.path, below)]
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for one in found:
@@ -60,7 +60,9 @@ def compare(server: str, below: str, output: Format) -> None:
         counted = {kind: {c.lower(): n[c] for c in COLUMNS} for kind, n in sorted(kinds.items())}
         lists = {"resources": found, "missing": missing, "differs": differs, "unknown": unknown}
         data({"held_since": plain(hold.since), "kinds": counted, **plain(lists)}, output)
-    doubtful = any(one.would or (one.why == "unsaid" and one.seen not in (None, ABSENT)) for one in found)
+    doubtful = any(
+        one.next_action or (one.reason == "unsaid" and one.observed not in (None, ABSENT)) for one in found
+    )
     raise typer.Exit(Code.FAILED if missing or differs or unknown or unseen or doubtful else Code.DONE)
 
 
@@ -80,16 +82,16 @@ def _tell(hold: Hold) -> None:
 
 def _word(one: DriftReport) -> str:
     """The column that it counts in."""
-    if one.agrees is not None:
-        return "AGREED" if one.agrees else "MISSING" if one.seen == ABSENT else "DIFFERS"
-    return {"moving": "MOVING", "unsaid": "UNSAID"}.get(one.why or "", "UNSEEN")
+    if one.matches is not None:
+        return "AGREED" if one.matches else "MISSING" if one.observed == ABSENT else "DIFFERS"
+    return {"moving": "MOVING", "unsaid": "UNSAID"}.get(one.reason or "", "UNSEEN")
 
 
 def _surveyed(client: SyncClient) -> list[Orphan]:
     """What nobody owns, after lanes have told all that they have, as often as it takes to count."""
     lanes = [lane.lane for lane in client.lanes()]
     for _ in range(TIMES):
-        before = {lane.lane: lane.survey_at for lane in client.lanes()}
+        before = {lane.lane: lane.next_inventory_at for lane in client.lanes()}
         try:
             # Whoever is there answers, also where the cell has not heard of them yet since it came back.
             lanes = [lane for lane in lanes if client.survey_lane(lane)]
@@ -100,7 +102,7 @@ def _surveyed(client: SyncClient) -> list[Orphan]:
         while waited and time.monotonic() < ends:
             time.sleep(PAUSE)
             # The next survey is put off once this one was told to its end.
-            waited &= {lane.lane for lane in client.lanes() if lane.survey_at == before.get(lane.lane)}
+            waited &= {lane.lane for lane in client.lanes() if lane.next_inventory_at == before.get(lane.lane)}
         if waited:
             note(f"{', '.join(sorted(waited))} did not tell in {PATIENCE:g} s all that there is")
     return list(client.orphans().items)

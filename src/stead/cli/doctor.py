@@ -57,21 +57,21 @@ def examined(server: str) -> HealthReport:
         ended = datetime.now(UTC)
     apart = max((found.at - ended).total_seconds(), (began - found.at).total_seconds(), 0.0)
     clock = Finding(
-        what="server",
+        check="server",
         grade="warn" if apart > SKEW else "ok",
-        says=f"version {found.version}; its clock is {apart:.0f} s from this machine's",
-        do="run an NTP client on both machines" if apart > SKEW else "",
+        message=f"version {found.version}; its clock is {apart:.0f} s from this machine's",
+        remedy="run an NTP client on both machines" if apart > SKEW else "",
     )
     return HealthReport(at=found.at, version=found.version, findings=(clock, *found.findings))
 
 
 def show(found: HealthReport) -> None:
     """A line for each, and below it what to do."""
-    width = max(len(finding.what) for finding in found.findings)
+    width = max(len(finding.check) for finding in found.findings)
     for finding in found.findings:
-        line(f"{finding.grade:<4}  {finding.what:<{width}}  {finding.says}")
-        if finding.do:
-            line(f"{'':<4}  {'':<{width}}  -> {finding.do}")
+        line(f"{finding.grade:<4}  {finding.check:<{width}}  {finding.message}")
+        if finding.remedy:
+            line(f"{'':<4}  {'':<{width}}  -> {finding.remedy}")
 
 
 def code_of(found: HealthReport) -> int:

@@ -21,19 +21,19 @@ def show(plan: DryRun, output: ListFormat) -> None:
 
 def _tables(plan: DryRun) -> None:
     heading(f"{plan.action} of {plan.path}, nothing was done")
-    if plan.joins or plan.idle or plan.waits:
-        told = "it would join what is under way" if plan.joins else "it would wait its turn"
-        line("there would be nothing to do" if plan.idle else told)
+    if plan.would_join or plan.no_change or plan.would_queue:
+        told = "it would join what is under way" if plan.would_join else "it would wait its turn"
+        line("there would be nothing to do" if plan.no_change else told)
         return
-    fails = f", or {plan.fails} if it fails" if plan.fails else ""
-    line(f"{' -> '.join(plan.way)}{fails}")
-    rows = [("move", f"{m.source} -> {m.target}", f"{m.trigger} {m.word} by {m.actor}") for m in plan.moves]
+    fails = f", or {plan.failure_state} if it fails" if plan.failure_state else ""
+    line(f"{' -> '.join(plan.states)}{fails}")
+    rows = [("move", f"{m.source} -> {m.target}", f"{m.trigger} {m.word} by {m.actor}") for m in plan.transitions]
     rows += [("claim", c.path, f"{c.change}, {c.mode}") for c in plan.claims]
     rows += [("order", o.verb, f"on lane {o.lane}, {o.members} member{'s' * (o.members != 1)}") for o in plan.orders]
-    rows += [("call", verb, "to the provider") for verb in plan.calls[len(plan.orders) :]]
-    rows += [("timer", t.name, duration(t.after)) for t in plan.timers]
+    rows += [("call", verb, "to the provider") for verb in plan.provider_calls[len(plan.orders) :]]
+    rows += [("timer", t.name, duration(t.seconds)) for t in plan.timers]
     for part in plan.members:
         why = f": {part.reasons[0].says}" if part.reasons else ""
-        rows.append(("members", f"{part.members} in {part.state}", f"{part.does}{why}"))
+        rows.append(("members", f"{part.members} in {part.state}", f"{part.effect}{why}"))
     line()
     table(("WHAT", "WHICH", "HOW"), [[printable(cell) for cell in row] for row in rows])

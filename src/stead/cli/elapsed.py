@@ -27,21 +27,21 @@ def lasted(since: datetime) -> str:
 
 def usual(lasts: Elapsed | None) -> str:
     """How long it usually takes, and how long nearly always at most."""
-    if lasts is None or lasts.usual is None or lasts.p99 is None:
+    if lasts is None or lasts.typical is None or lasts.p99 is None:
         return ""
-    return f"{span(lasts.usual)}, 99 of 100 within {span(lasts.p99)}"
+    return f"{span(lasts.typical)}, 99 of 100 within {span(lasts.p99)}"
 
 
 def allowed(lasts: Elapsed | None) -> str:
     """How long it may take."""
-    return span(lasts.declared) if lasts is not None and lasts.declared is not None else ""
+    return span(lasts.limit) if lasts is not None and lasts.limit is not None else ""
 
 
 def told(lasts: Elapsed | None) -> str:
     """All of it in a line: for how long, how long usually, how long at most, and whether that is too long."""
     if lasts is None:
         return ""
-    known = f", from {lasts.moves}{f' on {lasts.lane}' if lasts.lane else ''}" if lasts.moves else ""
+    known = f", from {lasts.samples}{f' on {lasts.lane}' if lasts.lane else ''}" if lasts.samples else ""
     parts = [lasted(lasts.since)]
     parts += [f"usually {usual(lasts)}{known}"] if usual(lasts) else []
     parts += [f"at most {allowed(lasts)}"] if allowed(lasts) else []

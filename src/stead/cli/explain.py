@@ -53,18 +53,18 @@ def _tell(answer: Explanation) -> None:
     verdict = "would be let in" if answer.allowed else "would be refused"
     heading(f"{answer.action} of {answer.path} ({answer.kind}, {answer.state}) {verdict}")
     for true, says in (
-        (answer.joins, "it would join what is under way"),
-        (answer.idle, "there would be nothing to do"),
-        (answer.waits, "it would wait its turn"),
+        (answer.would_join, "it would join what is under way"),
+        (answer.no_change, "there would be nothing to do"),
+        (answer.would_queue, "it would wait its turn"),
     ):
         if true:
             line(says)
     for why in answer.reasons:
         line(f"because: {why.says} [{why.code}]")
     for holder in answer.holders or filter(None, [answer.holder]):
-        line(f"held by: {holder.action} of {holder.path} by {holder.by} since {clock(holder.since)}")
+        line(f"held by: {holder.action} of {holder.path} by {holder.principal} since {clock(holder.since)}")
     for remedy in answer.remedies:
-        line(f"what would help: {remedy.says}{f' ({remedy.operation})' if remedy.operation else ''}")
+        line(f"what would help: {remedy.description}{f' ({remedy.operation})' if remedy.operation else ''}")
     if answer.allowed_actions:
         line(f"could be asked: {', '.join(answer.allowed_actions)}")
     if answer.retry_after is not None:

@@ -31,13 +31,13 @@ HELD, HOLD = "held", "hold"
 
 def is_bare(standing: GroupStatus) -> bool:
     """Whether a group has no members, and a state of its own that says more than that."""
-    return standing.text == EMPTY and standing.resource.state in BARE
+    return standing.summary == EMPTY and standing.resource.state in BARE
 
 
 def text_of(standing: GroupStatus, failure: str = "") -> str:
     """How a group stands; of one without members its own state, until when it is held, and why it failed."""
     if not is_bare(standing):
-        return standing.text
+        return standing.summary
     resource = standing.resource
     if resource.operation is not None and resource.operation.phase == HELD:
         until = resource.timers.get(HOLD)
@@ -59,7 +59,7 @@ def tree(standing: GroupStatus, *, unfold: bool = False, failure: str = "") -> l
         lines.append(f"{edge} {'  '.join(cells)}".rstrip())
     if standing.worst is not None:
         worst = standing.worst
-        says = f": {printable(worst.says)}" if worst.says else ""
+        says = f": {printable(worst.message)}" if worst.message else ""
         lines.append(f"worst: {worst.path.lstrip('/')} is {worst.state} since {clock(worst.since)}{says}")
     return lines + (observed(standing.observed) if standing.observed is not None else [])
 
@@ -77,11 +77,11 @@ WHY = {
 
 def observed(found: ObservedGroupStatus) -> list[str]:
     """What a refresh has observed, and since when the rest was not."""
-    calls = f", in {found.calls:,} call{'s' if found.calls != 1 else ''} ({found.saved:,} saved)"
+    calls = f", in {found.calls:,} call{'s' if found.calls != 1 else ''} ({found.calls_saved:,} saved)"
     lines = [f"observed now: {found.members:,}{calls if found.calls else ''}"]
-    for left in found.left:
+    for left in found.unobserved:
         last = f"last observed {clock(left.oldest)} or later" if left.oldest is not None else "not yet observed"
-        lines.append(f"not observed: {left.members:,} {left.state}, {last} ({WHY.get(left.why, left.why)})")
+        lines.append(f"not observed: {left.members:,} {left.state}, {last} ({WHY.get(left.reason, left.reason)})")
     return lines
 
 
@@ -90,7 +90,7 @@ def under_way(standing: GroupStatus) -> str:
     op = standing.operation
     assert op is not None
     done = f", {op.total - op.remaining:,} of {op.total:,}" if op.total > 1 else ""
-    says = f", {printable(op.says)}" if op.says else ""
+    says = f", {printable(op.message)}" if op.message else ""
     return f"{op.action} to {standing.target_status}{done}{saved(op.total, op.orders)}{says}"
 
 
@@ -135,7 +135,7 @@ def _alike(groups: Sequence[GroupStatusPart], unfold: bool) -> Iterator[Sequence
 def _row(path: str, alike: Sequence[GroupStatusPart]) -> tuple[str, str, str]:
     names = [part.name.removeprefix(f"{path}/") for part in alike]
     if len(alike) == 1:
-        return names[0], alike[0].lane, alike[0].text
+        return names[0], alike[0].lane, alike[0].summary
     lanes = {part.lane for part in alike}
     where = alike[0].lane if len(lanes) == 1 else f"{alike[0].lane.partition('.')[0]}, {len(lanes)} regions"
     states = sorted({state for part in alike for state in part.counts})

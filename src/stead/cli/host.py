@@ -19,7 +19,7 @@ HOSTS: Columns[Host] = Columns(
     narrow=(
         ("HOST", lambda one: one.name),
         ("LANE", lambda one: one.lane),
-        ("WORKS", lambda one: "yes" if one.works else f"no: {one.why}" if one.why else "no"),
+        ("WORKS", lambda one: "yes" if one.healthy else f"no: {one.reason}" if one.reason else "no"),
         ("PROPERTIES", lambda one: ", ".join(f"{name}={value}" for name, value in sorted(one.properties.items()))),
     ),
     wide=(

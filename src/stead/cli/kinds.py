@@ -25,7 +25,7 @@ def complete_actions(ctx: typer.Context, incomplete: str) -> list[str]:
     try:
         with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
             kind = client.resource(path).kind
-            found = [action.name for action in client.lifecycle(kind).actions if "user" in action.by]
+            found = [action.name for action in client.lifecycle(kind).actions if "user" in action.actors]
     except SteadError:
         return []
     return [action for action in found if action.startswith(incomplete)]

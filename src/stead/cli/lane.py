@@ -19,7 +19,7 @@ def _agents(lane: Lane) -> str:
 
 
 def _unwell(agent: ServingAgent) -> str:
-    if not agent.there:
+    if not agent.connected:
         return " (away)"
     return " (rejected by the provider)" if agent.rejected else ""
 
@@ -38,7 +38,7 @@ LANES: Columns[Lane] = Columns(
         ("REGIONS", lambda lane: str(lane.regions or "-")),
         ("UNTAKEN", lambda lane: str(lane.untaken)),
         ("LAST THROTTLED", lambda lane: clock(lane.throttled_at)),
-        ("SURVEY", lambda lane: clock(lane.survey_at)),
+        ("SURVEY", lambda lane: clock(lane.next_inventory_at)),
     ),
     name=lambda lane: lane.lane,
     right=("LIMIT", "IN FLIGHT", "WAITING", "THROTTLED", "REGIONS", "UNTAKEN"),
@@ -152,8 +152,8 @@ def allow(name: Pattern, namespace: Space, reason: Reason = "", server: Server =
     with reach(server) as client:
         answer = client.allow_lane(name, namespace, reason)
     line(f"{_space(namespace)} may use {_lanes(name)}{'' if answer.changed else ', as before'}")
-    if answer.besides:
-        line(f"it stays denied to {', '.join(answer.besides)}")
+    if answer.still_denied:
+        line(f"it stays denied to {', '.join(answer.still_denied)}")
 
 
 @app.command(short_help="Take a lane from a namespace.", epilog="Example: stead lane deny aws.us-east-1 shop")

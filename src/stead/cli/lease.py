@@ -48,7 +48,7 @@ LEASES: Columns[Lease] = Columns(
         ("TOLD", lambda one: clock(one.before_end)),
         ("OPERATION", lambda one: one.operation or ""),
         ("CHANGED", lambda one: clock(one.changed_at)),
-        ("CREATED", lambda one: clock(one.made_at)),
+        ("CREATED", lambda one: clock(one.created_at)),
     ),
     name=lambda one: one.path,
 )
@@ -57,10 +57,10 @@ LATE: Columns[Lateness] = Columns(
         ("CAME", lambda one: str(one.fired)),
         ("MEDIAN", lambda one: f"{one.median:.2f}s"),
         ("P99", lambda one: f"{one.p99:.2f}s"),
-        ("WORST", lambda one: f"{one.worst:.2f}s"),
+        ("WORST", lambda one: f"{one.maximum:.2f}s"),
     ),
     wide=(),
-    name=lambda one: f"{one.worst:.2f}",
+    name=lambda one: f"{one.maximum:.2f}",
     right=("CAME", "MEDIAN", "P99", "WORST"),
 )
 
@@ -161,7 +161,7 @@ def update(
             found = there(client, KIND, path)
         had = dict(found.spec)
         if not dry_run:
-            wishes_["if_match"] = found.tag  # or somebody else's change would be lost
+            wishes_["if_match"] = found.etag  # or somebody else's change would be lost
     spec = merged(spec, said.fields(merged(had, spec), datetime.now(UTC)))
     if not spec:
         raise typer.BadParameter("say what it is to become", param_hint=f"{FROM}, {TO}, --hosts, {WITH}, --file")
@@ -212,7 +212,7 @@ def _whole(found: Lease, running: Operation | None) -> None:
         ("to", clock(found.end)),
         ("told", clock(found.before_end)),
         ("labels", ", ".join(f"{name}={value}" for name, value in found.labels.items())),
-        ("created", clock(found.made_at)),
+        ("created", clock(found.created_at)),
         ("changed", clock(found.changed_at)),
         ("operation", _running(running)),
     ]
@@ -229,7 +229,7 @@ def _whole(found: Lease, running: Operation | None) -> None:
     _part(
         ("EVENT", "AT", "STATUS", "LATE", *(("ERROR",) if errors else ())),
         [
-            (one.kind, clock(one.at), one.status, _late(one.late), *((one.error,) if errors else ()))
+            (one.kind, clock(one.at), one.status, _late(one.delay), *((one.error,) if errors else ()))
             for one in found.events
         ],
         right=("LATE",),
@@ -237,7 +237,7 @@ def _whole(found: Lease, running: Operation | None) -> None:
     _part(
         ("NOTICE", "AT", "TO", "TRIES", "ARRIVED", "ERROR"),
         [
-            (one.event, clock(one.made_at), one.url, str(one.tries), clock(one.delivered_at), one.error)
+            (one.event, clock(one.created_at), one.url, str(one.attempts), clock(one.delivered_at), one.error)
             for one in found.notices
         ],
         right=("TRIES",),
@@ -253,7 +253,7 @@ def _part(columns: Sequence[str], rows: Sequence[tuple[str, ...]], right: Sequen
 def _running(operation: Operation | None) -> str:
     if operation is None:
         return ""
-    says = f": {operation.says}" if operation.says else ""
+    says = f": {operation.message}" if operation.message else ""
     return f"{operation.action} by {operation.principal}, {operation.id}{says}"
 
 

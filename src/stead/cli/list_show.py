@@ -61,7 +61,7 @@ def shown_list(
                     kind=kind,
                     state=event.target,
                     state_class="absent",
-                    tag="",
+                    etag="",
                     lane="",
                     spec={},
                     facts={},
@@ -136,9 +136,9 @@ def _fields(found: Resource | HistoricalResource) -> list[tuple[str, str]]:
     """Everything there is to say, a row each; what lies deeper as JSON."""
     rows = []
     running = [found.operation, found.hidden] if isinstance(found, Resource) else []
-    lasts = [("lasts", told(op.lasts)) for op in running if op is not None and op.lasts is not None]
+    elapsed = [("elapsed", told(op.elapsed)) for op in running if op is not None and op.elapsed is not None]
     for name, value in plain(found).items():
         if value not in (None, {}, ""):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             rows.append((name, printable(text)))
-    return rows + lasts
+    return rows + elapsed

@@ -35,7 +35,7 @@ def login(
     else:
         with reach(server, token=None) as client:
             way = client.login()
-        if way.open:
+        if way.anonymous_access:
             note(f"{server} asks nobody who they are: there is nothing to log in to")
             return
         if way.issuer is None or way.client is None:
@@ -116,6 +116,6 @@ def whoami(
     if me.groups:
         line(f"groups  {', '.join(me.groups)}")
     roles = ", ".join(map(role_text, me.roles)) or "none"
-    line(f"roles   {'everything: nobody is asked who they are here' if me.open else roles}")
-    if me.until:
-        line(f"until   {clock(me.until)}")
+    line(f"roles   {'everything: nobody is asked who they are here' if me.anonymous_access else roles}")
+    if me.expires_at:
+        line(f"until   {clock(me.expires_at)}")

@@ -101,7 +101,7 @@ def show(
             return
         machines = list(_on(client, path))
         running = client.operation(found.operation.id) if found.operation is not None else None
-    says = {"says": running.says} if running is not None and running.says else {}
+    says = {"says": running.message} if running is not None and running.message else {}
     whole(found, output, {**says, "machines": [machine.path for machine in machines]})
     if machines and output in (ListFormat.TABLE, ListFormat.WIDE):
         line()

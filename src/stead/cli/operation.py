@@ -32,7 +32,7 @@ MEMBERS: Columns[OperationMember] = Columns(
     narrow=(
         ("PATH", lambda member: member.path),
         ("OUTCOME", lambda member: member.outcome),
-        ("WHY", lambda member: member.says),
+        ("WHY", lambda member: member.message),
     ),
     wide=(("AT", lambda member: clock(member.at)),),
     name=lambda member: member.path,
@@ -135,7 +135,8 @@ def watch(
             note(f"interrupted; {what}\n  follow it: {command_line(client.server, *words)}")
             raise typer.Exit(Code.INTERRUPTED) from None
         ended = client.operation(id)
-        note(f"{found.action} of {found.path}: {ended.outcome}{f': {printable(ended.says)}' if ended.says else ''}")
+        why = f": {printable(ended.message)}" if ended.message else ""
+        note(f"{found.action} of {found.path}: {ended.outcome}{why}")
         conclude(client, ended, asked=ended.action)
 
 

@@ -21,10 +21,10 @@ ORPHANS: Columns[Orphan] = Columns(
         ("TOKEN", lambda orphan: orphan.token),
         ("PATH", lambda orphan: orphan.path),
         ("STATE", lambda orphan: orphan.state),
-        ("SINCE", lambda orphan: clock(orphan.since)),
+        ("SINCE", lambda orphan: clock(orphan.first_observed_at)),
     ),
     wide=(
-        ("SEEN", lambda orphan: clock(orphan.seen_at)),
+        ("SEEN", lambda orphan: clock(orphan.last_observed_at)),
         ("ID", lambda orphan: str(orphan.facts.get("id", ""))),
     ),
     name=lambda orphan: orphan.token,

@@ -41,8 +41,8 @@ OPERATIONS: Columns[Operation] = Columns(
         ("REASON", lambda op: op.reason),
         ("PLACE", lambda op: str(op.position or "")),
         ("REFUSED", lambda op: "; ".join(reason.says for reason in op.reasons)),
-        ("LASTS", lambda op: elapsed.told(op.lasts)),
-        ("WHY", lambda op: op.says),
+        ("LASTS", lambda op: elapsed.told(op.elapsed)),
+        ("WHY", lambda op: op.message),
     ),
     name=lambda op: op.id,
 )
@@ -166,8 +166,8 @@ def conclude(client: SyncClient, ended: Operation, *, asked: str, well: Sequence
         where = ended.place or ended.path
         journal = command_line(client.server, "journal", where)
         note(f"error: {ended.action} of {where} ended {ended.outcome}; see: {journal}")
-        if ended.says:
-            note(f"  because: {printable(ended.says)}")
+        if ended.message:
+            note(f"  because: {printable(ended.message)}")
         if ended.kind in (*GROUPS, "system") and ended.failed:
             members = command_line(client.server, "operation", "members", ended.id)
             count = f"{ended.failed} member{'s' if ended.failed > 1 else ''}"
@@ -200,7 +200,7 @@ def _takes_back(client: SyncClient, ended: Operation, asked: str) -> bool:
     known = next((action for action in client.lifecycle(ended.kind).actions if action.name == asked), None)
     if known is None:
         return asked == UNDO
-    return bool(known.steers) and not known.through
+    return bool(known.signals) and not known.via
 
 
 def _continues(id: str, operation: Operation | None) -> str:
@@ -248,5 +248,5 @@ def _says(operation: Operation) -> str:
     again = f", attempt {operation.attempt}" if (operation.attempt or 1) > 1 else ""
     end = ", cancelled" if operation.cancelled else ""
     where = f"{operation.state or 'under way'} ({operation.phase or 'acting'}{again}{done}{end})"
-    says = f": {printable(operation.says)}" if operation.says else ""
+    says = f": {printable(operation.message)}" if operation.message else ""
     return f"{operation.action} of {operation.place or operation.path}: {where}{says}"

@@ -20,12 +20,12 @@ UNLIMITED = "none"
 
 QUOTAS: Columns[Quota] = Columns(
     narrow=(
-        ("WHAT", lambda quota: quota.what),
-        ("USED", lambda quota: f"{quota.used}{UNITS.get(quota.what, '')}"),
-        ("MOST", lambda quota: "-" if quota.most is None else f"{quota.most}{UNITS.get(quota.what, '')}"),
+        ("WHAT", lambda quota: quota.resource),
+        ("USED", lambda quota: f"{quota.used}{UNITS.get(quota.resource, '')}"),
+        ("MOST", lambda quota: "-" if quota.limit is None else f"{quota.limit}{UNITS.get(quota.resource, '')}"),
     ),
     wide=(),
-    name=lambda quota: quota.what,
+    name=lambda quota: quota.resource,
     right=("USED", "MOST"),
 )
 

@@ -26,9 +26,9 @@ POLICIES: Columns[Scaling] = Columns(
         ("VERDICT", lambda one: one.code),
     ),
     wide=(
-        ("SINCE", lambda one: clock(one.judged_at)),
+        ("SINCE", lambda one: clock(one.evaluated_at)),
         ("BY", lambda one: one.changed_by),
-        ("SAYS", lambda one: one.says),
+        ("SAYS", lambda one: one.message),
     ),
     name=lambda one: f"{one.namespace}/{one.name}",
     right=("PLACES",),
@@ -109,12 +109,12 @@ def show(policy: Policy, output: Output = ListFormat.TABLE, server: Server = DEF
         line()
         rows = [(one.path, one.state, "the policy" if one.own else "others") for one in found.instances]
         table(("INSTANCE", "STATE", "MADE BY"), rows)
-    if found.acts:
+    if found.actions:
         line()
         columns = ("PLACE", "ACTION", "AT", "ENDED", "OPERATION")
         acts = [
             (act.place, act.action, clock(act.at), _ended(act.ended_at, act.failed), act.operation or "")
-            for act in found.acts
+            for act in found.actions
         ]
         table(columns, acts)
 
@@ -146,9 +146,9 @@ def demand(
     where = any_path(place) if place is not None else None
     with reach(server) as client:
         taken = client.tell_demand(*_names(policy), [(where, value, _time(at))])
-    if taken.late:
+    if taken.outdated:
         note("a newer figure is known: this one changes nothing")
-    line(f"{policy} {'knows' if taken.news else 'knew'} the demand{f' at {where}' if where else ''}")
+    line(f"{policy} {'knows' if taken.accepted else 'knew'} the demand{f' at {where}' if where else ''}")
 
 
 def _names(policy: str) -> tuple[str, str]:
@@ -183,11 +183,11 @@ def _sentences(found: Scaling) -> list[str]:
     bounds = f"{policy.minimum} to {policy.maximum}"
     places = ", ".join(policy.places)
     said = [
-        f"{found.namespace}/{found.name}: {found.code}, {clock(found.judged_at) or 'not looked at yet'}",
-        f"because: {found.says}",
+        f"{found.namespace}/{found.name}: {found.code}, {clock(found.evaluated_at) or 'not looked at yet'}",
+        f"because: {found.message}",
         f"instances of {_instances(policy)}: {serving}, of {bounds}, at {places}",
     ]
     for figure in found.demand:
         where = f"at {figure.place}" if figure.place else "over all places"
-        said.append(f"demand {where}: {figure.value:g}, measured {clock(figure.at)}, told by {figure.told_by}")
+        said.append(f"demand {where}: {figure.value:g}, measured {clock(figure.at)}, told by {figure.reported_by}")
     return said

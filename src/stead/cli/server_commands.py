@@ -80,7 +80,9 @@ def tell(problem: Problem) -> None:
         note(f"  state: {problem.current_state}")
     for holder in problem.holders or filter(None, [problem.holder]):
         since = f" since {clock(holder.since)}" if holder.since else ""
-        note(f"  held by: {holder.action} of {holder.path} by {holder.by}{since}, operation {holder.operation}")
+        note(
+            f"  held by: {holder.action} of {holder.path} by {holder.principal}{since}, operation {holder.operation}"
+        )
     if problem.allowed_actions:
         note(f"  could be asked instead: {', '.join(problem.allowed_actions)}")
     if problem.retry_after is not None:

@@ -27,7 +27,7 @@ def respec(
         if spec == found.spec:
             fail(f"{path} is as that says already", Code.USAGE)
         if not how.dry_run:
-            wishes["if_match"] = found.tag
+            wishes["if_match"] = found.etag
     else:
         spec = changed(whole)
     change(server, path, "update", how, kind=kind, spec=spec, **wishes)

@@ -20,9 +20,9 @@ def _steps(item: Stuck) -> str:
     """What one may do, as far as it is a command."""
     commands = []
     for step in item.steps:
-        match step.what:
+        match step.kind:
             case "cancel" | "retry":
-                commands.append(f"stead operation {step.what} {step.operation}")
+                commands.append(f"stead operation {step.kind} {step.operation}")
             case "agent":
                 commands.append("stead lane list")
             case "ask":
@@ -36,21 +36,21 @@ STUCK: Columns[Stuck] = Columns(
         ("STATE", lambda item: item.state),
         ("ACTION", lambda item: item.action),
         ("FOR", lambda item: lasted(item.since) if item.outcome is None else f"{lasted(item.since)} ago"),
-        ("USUALLY", lambda item: usual(item.lasts)),
-        ("AT MOST", lambda item: allowed(item.lasts)),
-        ("WHY", lambda item: "; ".join(f"{why.code}: {why.says}" for why in item.why)),
-        ("DECIDED", lambda item: item.decided),
+        ("USUALLY", lambda item: usual(item.elapsed)),
+        ("AT MOST", lambda item: allowed(item.elapsed)),
+        ("WHY", lambda item: "; ".join(f"{why.code}: {why.message}" for why in item.causes)),
+        ("DECIDED", lambda item: item.resolution),
         ("WHAT TO DO", _steps),
     ),
     wide=(
         ("OPERATION", lambda item: item.operation),
         ("PHASE", lambda item: item.phase or ""),
         ("OUTCOME", lambda item: item.outcome or ""),
-        ("BY", lambda item: item.by),
+        ("BY", lambda item: item.principal),
         ("LANE", lambda item: item.lane),
         ("SINCE", lambda item: clock(item.since)),
-        ("SEEN", lambda item: ", ".join(f"{look.seen} at {clock(look.at)}" for look in item.probed)),
-        ("NEXT", lambda item: "; ".join(step.says for step in item.steps)),
+        ("SEEN", lambda item: ", ".join(f"{look.observed} at {clock(look.at)}" for look in item.observations)),
+        ("NEXT", lambda item: "; ".join(step.description for step in item.steps)),
     ),
     name=lambda item: item.path,
 )

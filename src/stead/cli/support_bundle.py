@@ -125,7 +125,11 @@ def without_secrets(value: Any, redact: bool, hidden: Callable[[str], str], name
         return {k: without_secrets(v, redact, hidden, str(k)) for k, v in value.items() if k not in left}
     if isinstance(value, list | tuple):
         return [without_secrets(each, redact, hidden, name) for each in value]
-    if isinstance(value, str) and redact and (value.startswith("/") or name in ("principal", "by", "says", "why")):
+    if (
+        isinstance(value, str)
+        and redact
+        and (value.startswith("/") or name in ("principal", "by", "says", "why", "message", "reason"))
+    ):
         return hidden(value)
     return value
 

@@ -171,10 +171,10 @@ def _plan(plan: SystemPlan) -> None:
     heading(f"deploy of {plan.path} at {plan.place.removeprefix(plan.path) or '/'}")
     rows = [
         (
-            SIGNS.get(one.how, "?"),
+            SIGNS.get(one.change, "?"),
             one.path.removeprefix(plan.path),
             one.kind,
-            one.how,
+            one.change,
             ", ".join(one.fields),
             one.lane,
         )
@@ -182,7 +182,7 @@ def _plan(plan: SystemPlan) -> None:
     ]
     if rows:
         table(("", "SERVICE", "KIND", "WHAT", "FIELDS", "LANE"), rows)
-    told = Counter(one.how for one in plan.changes)
+    told = Counter(one.change for one in plan.changes)
     line(", ".join(f"{told[how]} {how}" for how in SIGNS if told[how]) or "nothing changes")
 
 
@@ -231,7 +231,10 @@ def show(
 
 def drawn(system: System) -> list[str]:
     """A system as a tree, with who has which path."""
-    held = {one.place: f"[{one.action} by {one.by}, {_progress(one.total, one.remaining)}]" for one in system.running}
+    held = {
+        one.place: f"[{one.action} by {one.principal}, {_progress(one.total, one.remaining)}]"
+        for one in system.running
+    }
     lines = [f"{system.path.lstrip('/')}  {system.state}  {held.pop(system.path, '')}".rstrip()]
     states = {part.path: part for part in system.parts}
     nodes: dict[str, set[str]] = {}
@@ -246,7 +249,7 @@ def drawn(system: System) -> list[str]:
             part = states.get(each)
             cells = [each.rpartition("/")[2]]
             if part is not None:
-                up = f"{part.up}/{part.count}" if part.up is not None else f"{part.count}"
+                up = f"{part.running}/{part.count}" if part.running is not None else f"{part.count}"
                 cells += ["job" if part.kind == "job" else up, part.state, part.lane]
             if each in held:
                 cells.append(held[each])

@@ -14,14 +14,14 @@ from stead.client import DriftReport
 TRUTHS: Columns[DriftReport] = Columns(
     narrow=(
         ("PATH", lambda vm: vm.path),
-        ("BELIEVED", lambda vm: vm.believed),
-        ("SEEN", lambda vm: vm.seen or ""),
-        ("AGREES", lambda vm: vm.why or ("yes" if vm.agrees else "no")),
+        ("BELIEVED", lambda vm: vm.recorded),
+        ("SEEN", lambda vm: vm.observed or ""),
+        ("AGREES", lambda vm: vm.reason or ("yes" if vm.matches else "no")),
         ("LANE", lambda vm: vm.lane),
     ),
     wide=(
-        ("EXPECTED", lambda vm: vm.expects),
-        ("CONFIRMED", lambda vm: clock(vm.seen_at)),
+        ("EXPECTED", lambda vm: vm.expected),
+        ("CONFIRMED", lambda vm: clock(vm.observed_at)),
     ),
     name=lambda vm: vm.path,
 )
@@ -31,7 +31,7 @@ def compare(server: str, below: str, output: ListFormat, *, everything: bool) ->
     """Write what differs, and end the command: 0 where nothing does, 1 where something does."""
     with reach(server) as client:
         found = list(client.truth(kind="vm", below=below))
-    differ = [vm for vm in found if vm.agrees is False]
+    differ = [vm for vm in found if vm.matches is False]
     write(found if everything else differ, TRUTHS, output)
     note(_summary(found, len(differ)))
     raise typer.Exit(Code.FAILED if differ else Code.DONE)
@@ -39,7 +39,7 @@ def compare(server: str, below: str, output: ListFormat, *, everything: bool) ->
 
 def _summary(found: list[DriftReport], differ: int) -> str:
     """How many differ, and of how many nobody can say."""
-    whys = Counter(vm.why for vm in found)
+    whys = Counter(vm.reason for vm in found)
     unseen = whys["unasked"] + whys["no-agent"] + whys["no-provider"]
     parts = (
         (unseen, "could not be looked at"),

@@ -42,7 +42,7 @@ VMS: Columns[Resource] = Columns(
         CHANGED,
         SEEN,
         CREATED,
-        ("TAG", lambda vm: vm.tag),
+        ("TAG", lambda vm: vm.etag),
     ),
     name=lambda vm: vm.path,
 )

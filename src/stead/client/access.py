@@ -32,7 +32,7 @@ class AccessClient:
         body = {
             "name": name,
             "roles": [{"role": role.role, "namespace": role.namespace} for role in roles],
-            "lasts": lasts,
+            "lifetime_seconds": lasts,
         }
         return await self._transport.send(NewToken, "POST", "/v1/tokens", body=body)
 

@@ -20,7 +20,7 @@ class AgentsClient:
 
     async def invite_agent(self, name: str, lanes: Sequence[str], seconds: int = 3600) -> Invitation:
         """A token with which one agent may join, under this name and for these lanes."""
-        body = {"name": name, "lanes": list(lanes), "seconds": seconds}
+        body = {"name": name, "lanes": list(lanes), "lifetime_seconds": seconds}
         return await self._transport.send(Invitation, "POST", "/v1/agents/invitations", body=body)
 
     async def join_agent(

@@ -76,7 +76,7 @@ SHORTEST_LOOK, LONGEST_LOOK = 0.05, 1.0
 
 def differs(now: Operation, before: Operation | None) -> bool:
     """Whether something about an operation has changed; time alone makes it no other operation."""
-    return before is None or replace(now, lasts=None) != replace(before, lasts=None)
+    return before is None or replace(now, elapsed=None) != replace(before, elapsed=None)
 
 
 class Client(
@@ -376,7 +376,7 @@ class Client(
     async def survey_lane(self, lane: str) -> bool:
         """Have the agent of a lane tell all that is there; whether one answered."""
         answer = await self._transport.send(dict[str, Any], "POST", f"/v1/lanes/{lane}/survey")
-        return bool(answer["asked"])
+        return bool(answer["requested"])
 
     async def limit_lane(self, lane: str, members: int | None) -> None:
         """Say how many members a lane bears at once; None: as many as its provider says."""

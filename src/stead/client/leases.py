@@ -54,7 +54,7 @@ class LeasesClient:
 
     async def judge_host(self, name: str, works: bool, why: str = "") -> Host:
         """Say that a host failed, or works again. Leases that have it get another, if one is free."""
-        return await self._transport.send(Host, "PUT", f"{_host(name)}/works", body={"works": works, "why": why})
+        return await self._transport.send(Host, "PUT", f"{_host(name)}/works", body={"healthy": works, "reason": why})
 
     async def remove_host(self, name: str) -> None:
         """Forget a host that no lease has or had."""

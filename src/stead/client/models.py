@@ -14,7 +14,7 @@ class Accepted(Struct, frozen=True, kw_only=True):
 
     joined: bool
     """The operation was running already."""
-    idle: bool
+    no_change: bool
     """There was nothing to do."""
     repeated: bool
     """The same request was let in before, under the same key."""
@@ -38,7 +38,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Of what it connects with, which it renews by itself."""
     revoked_at: datetime | None = None
     last_seen: datetime | None = None
-    there: bool = False
+    connected: bool = False
     version: str = ""
     clock_offset: float = 0.0
     """Seconds by which its clock is ahead of the database's."""
@@ -114,7 +114,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     mode: str
     operation: str
     action: str
-    by: str
+    principal: str
     since: datetime | None = None
 
 
@@ -124,7 +124,7 @@ class ClaimHolder(Struct, frozen=True, kw_only=True):
     operation: str
     action: str
     path: str
-    by: str
+    principal: str
     since: datetime | None = None
 
 
@@ -141,9 +141,9 @@ class ClaimPage(Struct, frozen=True, kw_only=True):
 class DemandAnswer(Struct, frozen=True, kw_only=True):
     """What became of figures."""
 
-    news: int
+    accepted: int
     """So many count from now on."""
-    late: int
+    outdated: int
     """So many were no newer than what was known, and changed nothing."""
 
 
@@ -153,23 +153,23 @@ class DriftReport(Struct, frozen=True, kw_only=True):
     path: str
     kind: str
     lane: str
-    believed: str
+    recorded: str
     """The state on record."""
-    expects: str
+    expected: str
     """The word under which a look would show that state; empty where the state says nothing of the provider."""
-    seen: str | None = None
+    observed: str | None = None
     """What a look shows now: a word such as `expects`, `absent` or `broken`. Null where there was none."""
-    agrees: bool | None = None
+    matches: bool | None = None
     """Null where it is unknown."""
-    why: str | None = None
+    reason: str | None = None
     """
     Why it is unknown. `moving`: it is in transition, or has changed meanwhile. `unasked`: no agent was asked, or
     there is no lane to ask on. `no-agent`: no agent of the lane answered. `no-provider`: the agent could not ask the
     provider. `unsaid`: the state says nothing of the provider.
     """
-    seen_at: datetime | None = None
+    observed_at: datetime | None = None
     """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
-    would: str = ""
+    next_action: str = ""
     """
     What the cell would do next: the order that waits, such as `suspend`; the action in progress; or
     `record STATE`. Empty for nothing. A cell that was restored does the first two only after its release.
@@ -193,18 +193,18 @@ class DryRun(Struct, frozen=True, kw_only=True):
     kind: str
     action: str
     state: str
-    joins: bool
-    idle: bool
-    waits: bool
-    moves: tuple[PlannedTransition, ...]
+    would_join: bool
+    no_change: bool
+    would_queue: bool
+    transitions: tuple[PlannedTransition, ...]
     claims: tuple[PlannedClaim, ...]
     orders: tuple[PlannedOrder, ...]
     timers: tuple[PlannedTimer, ...]
-    calls: tuple[str, ...]
+    provider_calls: tuple[str, ...]
     """All that providers would be asked for, one after the other."""
-    way: tuple[str, ...]
+    states: tuple[str, ...]
     """The states from here to the end, if all goes well."""
-    fails: str
+    failure_state: str
     """Where failure leads; empty where the action cannot fail."""
     members: tuple[MemberClass, ...]
 
@@ -218,7 +218,7 @@ class Elapsed(Struct, frozen=True, kw_only=True):
 
     since: datetime
     """When it came into the state that it is in; where the visible state stays, when it began."""
-    moves: int
+    samples: int
     """From how many that is known. Old ones count less; a thousand are enough."""
     lane: str
     """Where these were: on the resource's lane, or, where this is empty, on all."""
@@ -226,11 +226,11 @@ class Elapsed(Struct, frozen=True, kw_only=True):
     """It lasts longer than 99 of 100 did, where at least 20 are known."""
     overdue: bool
     """It lasts longer than it may."""
-    declared: int | None = None
+    limit: int | None = None
     """Seconds that it may last before the object is looked at."""
     deadline: datetime | None = None
     """When that is, or when a look that is under way is given up; null while nothing runs."""
-    usual: float | None = None
+    typical: float | None = None
     """Seconds within which half of those were over that went well; null where there was none yet."""
     p99: float | None = None
     """Seconds within which 99 of 100 were."""
@@ -244,11 +244,11 @@ class Explanation(Struct, frozen=True, kw_only=True):
     action: str
     state: str
     allowed: bool
-    joins: bool
+    would_join: bool
     """It would join the operation that is running already."""
-    idle: bool
+    no_change: bool
     """There would be nothing to do."""
-    waits: bool
+    would_queue: bool
     """It would wait its turn."""
     reasons: tuple[Reason, ...]
     holders: tuple[ClaimHolder, ...]
@@ -270,19 +270,19 @@ class ExploredSize(Struct, frozen=True, kw_only=True):
 class FieldError(Struct, frozen=True, kw_only=True):
     """What is wrong with one part of a request."""
 
-    where: str
-    says: str
+    location: str
+    message: str
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What was looked at."""
+    """One check and its result."""
 
-    what: str
+    check: str
     grade: str
     """`warn`: it works, and will be trouble. `bad`: it is trouble."""
-    says: str
-    do: str = ""
-    """What would help; empty where nothing is wrong."""
+    message: str
+    remedy: str = ""
+    """What to do about it; empty where nothing is wrong."""
 
 
 class Grant(Struct, frozen=True, kw_only=True):
@@ -309,7 +309,7 @@ class GroupStatus(Struct, frozen=True, kw_only=True):
     """How a group stands."""
 
     resource: Resource
-    text: str
+    summary: str
     """`(Partial-){Status}:{Count} (R:{Running}/{Total})`; `Empty` without members."""
     counts: Mapping[str, int]
     """`countTotal`, and one for each state."""
@@ -336,7 +336,7 @@ class GroupStatusPart(Struct, frozen=True, kw_only=True):
     name: str
     """The path of the subgroup, or the lane."""
     lane: str
-    text: str
+    summary: str
     counts: Mapping[str, int]
     """By state."""
 
@@ -360,7 +360,7 @@ class HistoricalResource(Struct, frozen=True, kw_only=True):
     state: str
     facts: Mapping[str, Any]
     principal: str
-    through: int
+    position: int
     """The journal's position of the last line that is in it; 0 while that has none yet."""
     state_class: str | None = None
     """Null where its kind has no such state any more."""
@@ -392,8 +392,8 @@ class Host(Struct, frozen=True, kw_only=True):
     lane: str
     """Whose agent hands it over."""
     properties: Mapping[str, Any]
-    works: bool
-    why: str
+    healthy: bool
+    reason: str
     """Why it does not."""
     added_at: datetime
     node: str | None = None
@@ -414,7 +414,7 @@ class InventorySupport(Struct, frozen=True, kw_only=True):
     """Whether a lane tells all that it has."""
 
     lane: str
-    asked: bool
+    requested: bool
     """False where no agent of the lane answered."""
 
 
@@ -498,7 +498,7 @@ class KnownDemand(Struct, frozen=True, kw_only=True):
     at: datetime
     place: str | None = None
     """Null for that of all places together."""
-    told_by: str = ""
+    reported_by: str = ""
 
 
 class Lane(Struct, frozen=True, kw_only=True):
@@ -520,7 +520,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     """Regions that its provider bears at once; null where there is no limit."""
     throttled_at: datetime | None = None
     """When it last did."""
-    survey_at: datetime | None = None
+    next_inventory_at: datetime | None = None
     """When its full state is wanted next; null where no agent has ever served it."""
     namespaces: tuple[str, ...] = ()
     """Those that may use it; `*` is every namespace, those apart to which it is denied."""
@@ -534,11 +534,11 @@ class LaneChange(Struct, frozen=True, kw_only=True):
     allowed: bool
     changed: bool
     """False where it was so already."""
-    taken: tuple[str, ...] = ()
+    revoked: tuple[str, ...] = ()
     """Of a denial: the grants that are gone, each as `LANE NAMESPACE`."""
-    outranks: bool = False
+    overrides: bool = False
     """Of a denial: something broader allows the lane, and the denial is recorded beside it."""
-    besides: tuple[str, ...] = ()
+    still_denied: tuple[str, ...] = ()
     """Of a grant to all: namespaces to which the lane stays denied."""
 
 
@@ -588,7 +588,7 @@ class Lateness(Struct, frozen=True, kw_only=True):
     fired: int
     median: float
     p99: float
-    worst: float
+    maximum: float
 
 
 class Lease(Struct, frozen=True, kw_only=True):
@@ -613,7 +613,7 @@ class Lease(Struct, frozen=True, kw_only=True):
     """What goes on; null where nothing does."""
     before_end: datetime | None = None
     """When its end is told; null where it is not."""
-    made_at: datetime | None = None
+    created_at: datetime | None = None
     changed_at: datetime | None = None
     notices: tuple[Notice, ...] = ()
     reason: str = ""
@@ -632,7 +632,7 @@ class LeaseEvent(Struct, frozen=True, kw_only=True):
     fired_at: datetime | None = None
     error: str = ""
     """Why the notice of the end was not delivered; empty otherwise."""
-    late: float | None = None
+    delay: float | None = None
     """Seconds after its time at which it came; null where it has not."""
 
 
@@ -650,20 +650,20 @@ class LifecycleAction(Struct, frozen=True, kw_only=True):
     """An action that can be requested, and how it goes."""
 
     name: str
-    says: str
-    starts: tuple[str, ...]
-    through: tuple[str, ...]
-    ends: str
+    description: str
+    source: tuple[str, ...]
+    via: tuple[str, ...]
+    target: str
     """Where success leads; `(back)` for where it began."""
-    fails: str
+    on_failure: str
     """Where failure leads; empty where it cannot fail."""
-    by: tuple[str, ...]
+    actors: tuple[str, ...]
     """Actors who may ask."""
-    undo: str
+    rollback: str
     forceable: bool
-    respec: bool
+    updates_spec: bool
     """It brings a new spec."""
-    steers: str
+    signals: str
     """Not an operation of its own: a word to the running operation of this action."""
     observes: bool
     """It observes the object, and changes nothing at the provider."""
@@ -676,13 +676,13 @@ class LifecycleDetail(Struct, frozen=True, kw_only=True):
 
     kind: str
     family: str
-    says: str
+    description: str
     parent: str
     members: str
     states: tuple[LifecycleState, ...]
     """The first is where an object begins."""
     actions: tuple[LifecycleAction, ...]
-    moves: tuple[LifecycleTransition, ...]
+    transitions: tuple[LifecycleTransition, ...]
     """Every one there is."""
     findings: tuple[LifecycleFinding, ...]
     explored: ExploredSize | None = None
@@ -695,9 +695,9 @@ class LifecycleFinding(Struct, frozen=True, kw_only=True):
     """A hole in a lifecycle, and how to mend it."""
 
     rule: str
-    where: str
-    says: str
-    mend: str
+    location: str
+    message: str
+    fix: str
 
 
 class LifecycleName(Struct, frozen=True, kw_only=True):
@@ -705,14 +705,14 @@ class LifecycleName(Struct, frozen=True, kw_only=True):
 
     kind: str
     family: str
-    says: str
+    description: str
     parent: str
     """The kind above it in the tree."""
     members: str
     """Of a group: the kind of its members."""
     states: int
     actions: int
-    moves: int
+    transitions: int
     findings: int
     version: int | None = None
     """Of a kind that was registered; null where it is built in."""
@@ -733,10 +733,10 @@ class LifecycleState(Struct, frozen=True, kw_only=True):
 
     name: str
     state_class: str
-    says: str
-    bad: bool
+    description: str
+    unhealthy: bool
     """A failure leads there, or the outcome is unknown."""
-    deadline: int | None = None
+    timeout: int | None = None
     """Seconds that a moving state may last before the object is probed."""
     awaits: str | None = None
     """Whose word a moving state waits for."""
@@ -747,7 +747,7 @@ class LifecycleTransition(Struct, frozen=True, kw_only=True):
 
     source: str
     trigger: str
-    on: str
+    detail: str
     actor: str
     target: str
     forced: bool
@@ -768,7 +768,7 @@ class Log(Struct, frozen=True, kw_only=True):
 class Login(Struct, frozen=True, kw_only=True):
     """How one can log in."""
 
-    open: bool
+    anonymous_access: bool
     """The server authenticates no caller: there is nothing to log in to."""
     scopes: str
     issuer: str | None = None
@@ -782,7 +782,7 @@ class MemberClass(Struct, frozen=True, kw_only=True):
 
     state: str
     members: int
-    does: str
+    effect: str
     """`acts`, `joins`, `nothing` or `skipped`."""
     target: str = ""
     reasons: tuple[Reason, ...] = ()
@@ -805,7 +805,7 @@ class NextArchive(Struct, frozen=True, kw_only=True):
     last: int
     until: datetime
     """The end of the day."""
-    waits: bool
+    pending: bool
     """Some have no position yet: ask again in a moment."""
 
 
@@ -820,10 +820,10 @@ class Notice(Struct, frozen=True, kw_only=True):
 
     id: str
     event: str
-    made_at: datetime
+    created_at: datetime
     url: str
     """Where to; empty where it is only noted."""
-    tries: int
+    attempts: int
     error: str
     delivered_at: datetime | None = None
 
@@ -835,9 +835,9 @@ class ObservedGroupStatus(Struct, frozen=True, kw_only=True):
     """Members that were observed just now."""
     calls: int
     """Calls to providers."""
-    saved: int
+    calls_saved: int
     """Calls that were not needed."""
-    left: tuple[UnobservedGroupStatus, ...]
+    unobserved: tuple[UnobservedGroupStatus, ...]
     """Members that were not observed, by state and reason."""
 
 
@@ -874,13 +874,13 @@ class Operation(Struct, frozen=True, kw_only=True):
     """While it waits: its place in its queue; 1 is the next."""
     reasons: tuple[Reason, ...] = ()
     """Why it was refused, where it was when its turn came."""
-    says: str = ""
+    message: str = ""
     """What it waits for, or why it failed, where there is more to say."""
     orders: int = 0
     """Of a group: in how many orders its members were put."""
     place: str | None = None
     """Of a deploy: where in its system."""
-    lasts: Elapsed | None = None
+    elapsed: Elapsed | None = None
     """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
 
@@ -893,7 +893,7 @@ class OperationMember(Struct, frozen=True, kw_only=True):
     As of an operation; or `skipped`: it could not act; `unchanged`: it was there already; `joined`: another
     operation that does the same is in progress on it, and is waited for.
     """
-    says: str
+    message: str
     at: datetime
 
 
@@ -937,9 +937,9 @@ class Orphan(Struct, frozen=True, kw_only=True):
     state: str
     facts: Mapping[str, Any]
     """What the provider said of it."""
-    since: datetime
+    first_observed_at: datetime
     """When it was found first."""
-    seen_at: datetime
+    last_observed_at: datetime
     """When it was found last."""
 
 
@@ -967,16 +967,16 @@ class Overview(Struct, frozen=True, kw_only=True):
     """All resources by kind and state, a moment ago at most."""
     classes: Mapping[str, int]
     """All resources by class of state."""
-    under_way: int
+    in_progress: int
     """Operations; counted up to 10,000."""
     waiting: int
     """Operations that wait their turn; counted up to 10,000."""
-    trouble: tuple[UnhealthyResource, ...]
+    unhealthy: tuple[UnhealthyResource, ...]
     """
     At most 20: those in bad final states and those in an unknown state first, then other bad states, then what
     has been moving for more than half of its deadline, the longest first.
     """
-    more_trouble: bool
+    more_unhealthy: bool
     """There are others."""
     throttled: tuple[ThrottledLane, ...]
     """In the last hour, the latest first."""
@@ -984,11 +984,11 @@ class Overview(Struct, frozen=True, kw_only=True):
     """To providers, by group operations that are under way or ended in the last hour, and by observations in it."""
     calls_saved: int | None = None
     """How many more it would have been with one for each member, those observations included that were not needed."""
-    moves: tuple[int, ...] | None = None
+    transitions: tuple[int, ...] | None = None
     """In each of the last 60 seconds, the oldest first."""
-    agents_there: int | None = None
+    agents_connected: int | None = None
     """Agents that were heard of in the last 30 seconds."""
-    agents_away: int | None = None
+    agents_disconnected: int | None = None
 
 
 class PlannedClaim(Struct, frozen=True, kw_only=True):
@@ -1011,7 +1011,7 @@ class PlannedTimer(Struct, frozen=True, kw_only=True):
     """A timer that would start."""
 
     name: str
-    after: int
+    seconds: int
     """Seconds."""
 
 
@@ -1123,14 +1123,14 @@ class QueuePage(Struct, frozen=True, kw_only=True):
 class Quota(Struct, frozen=True, kw_only=True):
     """Of one thing."""
 
-    what: str
+    resource: str
     """
     `machines`, `cpus`, `memory` (MiB), `disks` or `storage` (MiB); of the leases of a namespace, where there is a
     quota, `hosts` (at a time) and `lease_seconds` (of each).
     """
     used: int
     """What is there: it counts from when it begins to be made until it is destroyed."""
-    most: int | None = None
+    limit: int | None = None
     """What may be there; null: as much as there is."""
 
 
@@ -1156,8 +1156,8 @@ class RegisteredLifecycle(Struct, frozen=True, kw_only=True):
     """Rises with every other document."""
     document: str
     """In YAML."""
-    by: str
-    at: datetime
+    registered_by: str
+    registered_at: datetime
     explored: Mapping[str, Any]
     """Within which bounds it was explored before it was put in force, and how much there was to see."""
 
@@ -1165,9 +1165,9 @@ class RegisteredLifecycle(Struct, frozen=True, kw_only=True):
 class Remedy(Struct, frozen=True, kw_only=True):
     """Something that would let a refused action in."""
 
-    what: str
+    kind: str
     """`wait`, `ask`, `force`, `reason`, `parent`, `empty`, `actor`, or `nothing` where there is no way."""
-    says: str
+    description: str
     actions: tuple[str, ...] = ()
     """With `ask`: in this order."""
     operation: str = ""
@@ -1204,7 +1204,7 @@ class Resource(Struct, frozen=True, kw_only=True):
     kind: str
     state: str
     state_class: str
-    tag: str
+    etag: str
     """Its version: what `ETag` says and `If-Match` takes."""
     lane: str
     spec: Mapping[str, Any]
@@ -1217,7 +1217,7 @@ class Resource(Struct, frozen=True, kw_only=True):
     operation: RunningOperation | None = None
     hidden: RunningOperation | None = None
     """An operation that the visible state does not show."""
-    seen_at: datetime | None = None
+    observed_at: datetime | None = None
     """When the object was last observed."""
     changed_at: datetime | None = None
     created_at: datetime | None = None
@@ -1254,13 +1254,13 @@ class RunningDeploy(Struct, frozen=True, kw_only=True):
     action: str
     place: str
     """Where it works; no other operation does there, above it or below it."""
-    by: str
+    principal: str
     since: datetime
     total: int
     """Services and jobs that follow, as far as they were asked."""
     remaining: int
     failed: int
-    asked: bool
+    expanded: bool
     """All that are to follow have been asked."""
     cancelled: bool
 
@@ -1271,16 +1271,16 @@ class RunningOperation(Struct, frozen=True, kw_only=True):
     id: str
     action: str
     phase: str
-    origin: str
+    source: str
     """The state in which it began."""
-    aims_at: str
+    target: str
     """The state that success leads to."""
     attempt: int
-    by: str
+    principal: str
     since: datetime | None = None
     cancelled: bool = False
     """Cancellation was requested."""
-    lasts: Elapsed | None = None
+    elapsed: Elapsed | None = None
     """For how long it has been where it is, and how long that usually takes."""
 
 
@@ -1303,13 +1303,13 @@ class Scaling(Struct, frozen=True, kw_only=True):
     changed_at: datetime
     code: str
     """What it came to: `acts`, `rests`, or what holds it back."""
-    says: str
+    message: str
     """The same in a sentence, with the figures."""
     demand: tuple[KnownDemand, ...]
-    acts: tuple[ScalingAction, ...]
+    actions: tuple[ScalingAction, ...]
     instances: tuple[ScaledInstance, ...]
     """The instances under the policy's name; left out in a list of policies."""
-    judged_at: datetime | None = None
+    evaluated_at: datetime | None = None
     """When that was."""
 
 
@@ -1380,7 +1380,7 @@ class ServingAgent(Struct, frozen=True, kw_only=True):
 
     name: str
     version: str
-    there: bool
+    connected: bool
     """It was heard of in the last 30 seconds; otherwise it is away."""
     last_seen: datetime
     rejected: str = ""
@@ -1396,22 +1396,22 @@ class Stuck(Struct, frozen=True, kw_only=True):
     lane: str
     operation: str
     action: str
-    by: str
+    principal: str
     since: datetime
     """Since when it is where it is; of what was settled, when that was."""
-    why: tuple[StuckCause, ...]
-    probed: tuple[StuckObservation, ...]
+    causes: tuple[StuckCause, ...]
+    observations: tuple[StuckObservation, ...]
     """What was seen, as the journal has it."""
-    misses: int
+    missed_observations: int
     """Looks in a row that did not find it."""
-    decided: str
+    resolution: str
     """What was made of it; empty while that is open."""
     steps: tuple[SuggestedStep, ...]
     phase: str | None = None
     """What the operation does; null where it is over."""
     outcome: str | None = None
     """How it ended for this resource; null while it is under way."""
-    lasts: Elapsed | None = None
+    elapsed: Elapsed | None = None
     """For how long it may and usually does last; null where it is over."""
 
 
@@ -1426,14 +1426,14 @@ class StuckCause(Struct, frozen=True, kw_only=True):
     given back what it waits for. `unknown`: it was settled, and no agent could observe it, or tell whether it was
     done. `settled`: it was settled to what was seen.
     """
-    says: str
+    message: str
 
 
 class StuckObservation(Struct, frozen=True, kw_only=True):
     """An observation of the object."""
 
     at: datetime
-    seen: str
+    observed: str
     """What was seen: a settled state's word, `absent` or `broken`."""
 
 
@@ -1450,9 +1450,9 @@ class StuckPage(Struct, frozen=True, kw_only=True):
 class SuggestedStep(Struct, frozen=True, kw_only=True):
     """What one may do about it."""
 
-    what: str
+    kind: str
     """`wait`, `agent`, `cancel`, `retry` or `ask`."""
-    says: str
+    description: str
     operation: str = ""
     """With `cancel` and `retry`: which."""
     actions: tuple[str, ...] = ()
@@ -1479,7 +1479,7 @@ class SystemChange(Struct, frozen=True, kw_only=True):
     kind: str
     action: str
     """What is asked of it."""
-    how: str
+    change: str
     """`added`, `changed`, `scaled`, `restarted` or `removed`."""
     lane: str
     fields: tuple[str, ...]
@@ -1496,7 +1496,7 @@ class SystemPart(Struct, frozen=True, kw_only=True):
     lane: str
     count: int
     """Copies that are to run."""
-    up: int | None = None
+    running: int | None = None
     """Copies that were observed running; null before the first observation."""
     operation: str | None = None
     """What is under way."""
@@ -1542,12 +1542,12 @@ class TimelineBar(Struct, frozen=True, kw_only=True):
 
     path: str
     kind: str
-    begin: datetime
-    origin: str
+    started_at: datetime
+    source: str
     """The state in which it was before."""
     phases: tuple[TimelinePhase, ...]
-    says: str
-    end: datetime | None = None
+    message: str
+    ended_at: datetime | None = None
     """Null while it is at work."""
     outcome: str | None = None
     """Null while it is at work."""
@@ -1557,7 +1557,7 @@ class TimelineError(Struct, frozen=True, kw_only=True):
     """Why members did not do what was asked."""
 
     outcome: str
-    says: str
+    message: str
     members: int
     path: str
     """The first of them."""
@@ -1628,7 +1628,7 @@ class UnhealthyMember(Struct, frozen=True, kw_only=True):
     path: str
     state: str
     since: datetime
-    says: str
+    message: str
 
 
 class UnhealthyResource(Struct, frozen=True, kw_only=True):
@@ -1639,14 +1639,14 @@ class UnhealthyResource(Struct, frozen=True, kw_only=True):
     state: str
     state_class: str
     since: datetime
-    why: str
+    reason: str
 
 
 class UnobservedGroupStatus(Struct, frozen=True, kw_only=True):
     """Members in one state that a refresh has not observed, and why."""
 
     state: str
-    why: str
+    reason: str
     """
     `still`: it changes seldom, and was observed not long ago. `final`: it cannot change by itself. `moving`: an
     operation is under way on it. `no-agent`: no agent answered. `no-provider`: the provider did not. `unasked`: it is
@@ -1663,7 +1663,7 @@ class Whoami(Struct, frozen=True, kw_only=True):
     name: str
     groups: tuple[str, ...]
     roles: tuple[RoleBinding, ...]
-    open: bool
+    anonymous_access: bool
     """The server authenticates no caller, and permits everything."""
-    until: datetime | None = None
+    expires_at: datetime | None = None
     """When one has to show again who one is."""

@@ -234,7 +234,9 @@ class Cell:
     def _served(self) -> bool:
         """Whether an agent is there for every lane: before that, whoever asks for something is told to wait."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.wanted.port}/v1/lanes", timeout=5) as answer:
-            found = {lane["lane"] for lane in json.load(answer)["items"] if any(a["there"] for a in lane["agents"])}
+            found = {
+                lane["lane"] for lane in json.load(answer)["items"] if any(a["connected"] for a in lane["agents"])
+            }
         return found >= {*lanes_of(LANES), *lanes_of(RACK), LOCAL}
 
     def watch(self) -> None:

@@ -82,7 +82,7 @@ async def ended(service: Application, operation: UUID) -> Operation | None:
 
 
 async def _declined(seen: AuthorizedQueries, end: Operation) -> ProblemResponse:
-    says = end.says or f"{end.action} of {end.path} ended as {end.outcome}"
+    says = end.message or f"{end.action} of {end.path} ended as {end.outcome}"
     lease = await seen.lease(end.path)
     return ProblemResponse("declined", says, current_state=lease.status if lease is not None else None)
 

@@ -13,7 +13,7 @@ _READ = ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%
 
 def wrong(where: str, says: str) -> ProblemResponse:
     """A field of the body makes no sense."""
-    return ProblemResponse("invalid", f"{where}: {says}", errors=[FieldError(where=f"body.{where}", says=says)])
+    return ProblemResponse("invalid", f"{where}: {says}", errors=[FieldError(location=f"body.{where}", message=says)])
 
 
 def read(where: str, text: str) -> datetime:

@@ -77,7 +77,7 @@ async def blazar_update_lease(
     lease = await _found(seen, ns, id)
     spec = _changed(lease, body)
     derived = bool(spec.keys() & {"reservations", "before_end"})  # from what was read, so it holds for that alone
-    tags = (before.tag,) if before is not None and derived else None
+    tags = (before.etag,) if before is not None and derived else None
     asked = Asked(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
     return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
 

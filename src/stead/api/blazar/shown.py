@@ -26,7 +26,7 @@ OF_ITS_OWN = ("hypervisor_type", "hypervisor_version", "vcpus", "cpu_info", "mem
 def shown_lease(lease: Lease) -> BlazarLease:
     """A lease with its reservations and events."""
     id = str(lease.id)
-    when = {"created_at": stamp(lease.made_at), "updated_at": stamp(lease.changed_at)}
+    when = {"created_at": stamp(lease.created_at), "updated_at": stamp(lease.changed_at)}
     return BlazarLease(
         id=id,
         name=lease.name,
@@ -79,8 +79,8 @@ def shown_host(host: Host) -> BlazarHost:
         "id": host.name,
         "hypervisor_hostname": host.name,
         "service_name": host.name,
-        "reservable": host.works,
-        "status": host.why or None,
+        "reservable": host.healthy,
+        "status": host.reason or None,
         "trust_id": "",
         "created_at": stamp(host.added_at),
         "updated_at": None,

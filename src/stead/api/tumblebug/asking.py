@@ -87,7 +87,7 @@ async def tumblebug_delete_mci(
     standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}")
     alive = {name: count for name, count in standing.counts.items() if count and name not in SPENT}
     if alive and option is None:
-        says = f"it is {standing.text}: terminate it first, or say option=terminate"
+        says = f"it is {standing.summary}: terminate it first, or say option=terminate"
         raise ProblemResponse("not-empty", says, current_state=standing.resource.state)
     asked = Asked(path=standing.resource.path, action="delete", kind="mci", key=key)
     return let_in(await ask(service, asked, caller), text(standing), response)
@@ -150,7 +150,7 @@ async def _under(seen: AuthorizedQueries, path: str, refusal: Rejection) -> str:
         where, action, by, since = (
             path,
             running.action,
-            running.by,
+            running.principal,
             running.since.isoformat() if running.since else "",
         )
     who = f" by {by}" if by else ""

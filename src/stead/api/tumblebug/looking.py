@@ -101,7 +101,7 @@ async def tumblebug_read_subgroup(
     seen = service.seen(caller)
     picture = await picture_of(seen, f"/{nsId}/{mciId}/{subgroupId}", limit, kind=SUBGROUP)
     standing = picture.standing
-    shown = subgroup(standing.resource, standing.counts["countTotal"], standing.text)
+    shown = subgroup(standing.resource, standing.counts["countTotal"], standing.summary)
     return SubGroupMembers(**shown.model_dump(), output=[vm.id for vm in vms(picture)])
 
 

@@ -108,7 +108,7 @@ async def tumblebug_scale(
     if by is None or other is not None:
         needs = "numVMsToAdd" if out else "numVMsToRemove"
         says = f"{action} needs {needs}, and nothing else"
-        raise ProblemResponse("invalid", f"body: {says}", errors=[FieldError(where=f"body.{needs}", says=says)])
+        raise ProblemResponse("invalid", f"body: {says}", errors=[FieldError(location=f"body.{needs}", message=says)])
     standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
     asked = Asked(
         path=standing.resource.path,
@@ -117,7 +117,7 @@ async def tumblebug_scale(
         spec={"by": by},
         key=key,
     )
-    return let_in(await ask(service, asked, caller), standing.text, response)
+    return let_in(await ask(service, asked, caller), standing.summary, response)
 
 
 def infrastructure(body: MciRequest) -> dict[str, Any]:
@@ -125,9 +125,9 @@ def infrastructure(body: MciRequest) -> dict[str, Any]:
     name, groups = ("vm", body.vm) if body.vm else ("subGroups", body.sub_groups)
     errors = list(_unwanted(body, ("install_mon_agent",), "body"))
     if body.vm and body.sub_groups:
-        errors.append(FieldError(where="body.vm", says="it is the older name of subGroups: say one of them"))
+        errors.append(FieldError(location="body.vm", message="it is the older name of subGroups: say one of them"))
     if any((body.post_command or {}).values()):
-        errors.append(FieldError(where="body.postCommand", says="no command is run on VMs here"))
+        errors.append(FieldError(location="body.postCommand", message="no command is run on VMs here"))
     subgroups = []
     for place, group in enumerate(groups):
         where = f"body.{name}.{place}"
@@ -137,7 +137,7 @@ def infrastructure(body: MciRequest) -> dict[str, Any]:
         except ProblemResponse as trouble:
             errors += trouble.more["errors"]
     if errors:
-        raise ProblemResponse("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+        raise ProblemResponse("invalid", "; ".join(f"{e.location}: {e.message}" for e in errors), errors=errors)
     said = {"description": body.description, "labels": body.label}
     return {"subgroups": subgroups} | {name: value for name, value in said.items() if value}
 
@@ -146,7 +146,7 @@ def added(body: SubGroupRequest) -> dict[str, Any]:
     """What is asked for as the spec of a subgroup of ours; raises `ProblemResponse` with all that is wrong."""
     errors = list(_unwanted(body, NOT_HERE, "body"))
     if errors:
-        raise ProblemResponse("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+        raise ProblemResponse("invalid", "; ".join(f"{e.location}: {e.message}" for e in errors), errors=errors)
     spec = _subgroup(body, "body")
     del spec["name"]
     return spec
@@ -156,7 +156,7 @@ def _unwanted(body: MciRequest | SubGroupRequest, fields: tuple[str, ...], where
     for field in fields:
         if getattr(body, field) not in NOTHING:
             alias = type(body).model_fields[field].alias
-            yield FieldError(where=f"{where}.{alias}", says="there is no such thing here; leave it out")
+            yield FieldError(location=f"{where}.{alias}", message="there is no such thing here; leave it out")
 
 
 def _subgroup(group: SubGroupRequest, where: str) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def _subgroup(group: SubGroupRequest, where: str) -> dict[str, Any]:
         words = list(dict.fromkeys(value for value in values if value))
         if len(words) > 1:
             says = f"it is said to be {' and '.join(words)}"
-            raise ProblemResponse("invalid", says, errors=[FieldError(where=f"{where}.{field}", says=says)])
+            raise ProblemResponse("invalid", says, errors=[FieldError(location=f"{where}.{field}", message=says)])
         found |= {field: words[0]} if words else {}
     if "image" in found:
         found["image"] = found["image"].removeprefix(f"{found.get('provider')}+{found.get('region')}+")
@@ -204,5 +204,5 @@ def _in_its_words(unfit: InvalidRequest, ours: str, its: str) -> InvalidRequest:
             return f"{field}.{name}", f"it needs {name}"
         return ("body.name" if field == "path" else field), says
 
-    (field, says), *more = dict.fromkeys(told(*each) for each in ((unfit.field, unfit.says), *unfit.more))
-    return replace(unfit, field=field, says=says, more=tuple(more))
+    (field, says), *more = dict.fromkeys(told(*each) for each in ((unfit.field, unfit.message), *unfit.more))
+    return replace(unfit, field=field, message=says, more=tuple(more))

@@ -89,7 +89,7 @@ def subgroups(picture: GroupView) -> list[SubGroupInfo]:
     for resource in picture.groups:
         part = parts.get(resource.path)
         size = sum(part.counts.values()) if part is not None else 0
-        shown.append(subgroup(resource, size, part.text if part is not None else EMPTY))
+        shown.append(subgroup(resource, size, part.summary if part is not None else EMPTY))
     return shown
 
 
@@ -117,4 +117,4 @@ def _stands(standing: GroupStatus) -> dict[str, Any]:
 def text(standing: GroupStatus) -> str:
     """The status text; of an MCI that has no VM yet, the phase of its creation."""
     state = standing.resource.state
-    return state if standing.text == EMPTY and state in BARE else standing.text
+    return state if standing.summary == EMPTY and state in BARE else standing.summary

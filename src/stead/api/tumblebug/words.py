@@ -41,7 +41,7 @@ def targets(running: RunningOperation | None) -> tuple[str, str]:
     """
     if running is None:
         return NONE, NONE
-    status = NONE if running.action == "refine" else _TARGETS.get(running.aims_at, running.aims_at)
+    status = NONE if running.action == "refine" else _TARGETS.get(running.target, running.target)
     return action_name(running.action), status
 
 
@@ -72,5 +72,5 @@ async def vm_at(seen: AuthorizedQueries, mci: str, id: str) -> Resource:
         raise ProblemResponse("not-found", f"there is no VM {id} in {mci}")
     if len(found) > 1:
         says = f"{id} is both " + " and ".join(sorted(resource.path for resource in found))
-        raise ProblemResponse("invalid", says, errors=[FieldError(where="path.vmId", says=says)])
+        raise ProblemResponse("invalid", says, errors=[FieldError(location="path.vmId", message=says)])
     return found[0]

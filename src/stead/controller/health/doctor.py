@@ -44,14 +44,14 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True)
 class Finding(Model):
-    """What was looked at."""
+    """One check and its result."""
 
-    what: str
+    check: str
     grade: Grade
     """`warn`: it works, and will be trouble. `bad`: it is trouble."""
-    says: str
-    do: str = ""
-    """What would help; empty where nothing is wrong."""
+    message: str
+    remedy: str = ""
+    """What to do about it; empty where nothing is wrong."""
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ class RegisteredLifecycle(Model):
     """Rises with every other document."""
     document: str
     """In YAML."""
-    by: str
-    at: datetime
+    registered_by: str
+    registered_at: datetime
     explored: Mapping[str, Any]
     """Within which bounds it was explored before it was put in force, and how much there was to see."""
 

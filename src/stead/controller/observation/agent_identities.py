@@ -70,7 +70,7 @@ class Agent(Model):
     """Of what it connects with, which it renews by itself."""
     revoked_at: datetime | None = None
     last_seen: datetime | None = None
-    there: bool = False
+    connected: bool = False
     version: str = ""
     rejected: Mapping[str, str] = field(default_factory=dict)
     """By lane, why its provider rejects the agent, as with wrong credentials."""
@@ -190,4 +190,5 @@ def digest(token: str) -> bytes:
 
 def member_of(record: Mapping[str, Any]) -> Agent:
     """An agent from a record of the database."""
-    return Agent(**{**record, "lanes": tuple(record["lanes"])})
+    plain = {name: value for name, value in record.items() if name not in ("lanes", "there")}
+    return Agent(**plain, lanes=tuple(record["lanes"]), connected=record.get("there", False))

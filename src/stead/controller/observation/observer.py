@@ -58,7 +58,7 @@ class UnobservedGroupStatus(Model):
     """Members in one state that a refresh has not observed, and why."""
 
     state: str
-    why: UnknownReason
+    reason: UnknownReason
     """`still`: it changes seldom, and was observed not long ago. `final`: it cannot change by itself. `moving`: an
     operation is under way on it. `no-agent`: no agent answered. `no-provider`: the provider did not. `unasked`: it is
     on no lane."""
@@ -75,9 +75,9 @@ class ObservedGroupStatus(Model):
     """Members that were observed just now."""
     calls: int
     """Calls to providers."""
-    saved: int
+    calls_saved: int
     """Calls that were not needed."""
-    left: tuple[UnobservedGroupStatus, ...]
+    unobserved: tuple[UnobservedGroupStatus, ...]
     """Members that were not observed, by state and reason."""
 
 
@@ -183,9 +183,9 @@ class ProviderObserver:
             UnobservedGroupStatus(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
             for r in found
         )
-        members = sum(each.members for each in left if each.why in (UnknownReason.STILL, UnknownReason.FINAL)) + len(
-            done.seen
-        )
+        members = sum(
+            each.members for each in left if each.reason in (UnknownReason.STILL, UnknownReason.FINAL)
+        ) + len(done.seen)
         await store.observations.count_calls(done.calls, members)
         return ObservedGroupStatus(len(done.seen), done.calls, members - done.calls, left)
 

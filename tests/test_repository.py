@@ -43,6 +43,30 @@ def test_a_place_would_be_found(place: str) -> None:
     assert named_places(f"see {place}simple") == [place]
 
 
+ASSEMBLED = ("Controller", "RequestFrontend", "Application")
+
+
+def assembled(source: str) -> list[str]:
+    """What a module of Python makes of Stead's own classes that only the composition root puts together."""
+    tree = ast.parse(source)
+    ours = {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stead.")
+        for alias in node.names
+        if alias.name in ASSEMBLED
+    }
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [ours[name.id] for name in calls if isinstance(name, ast.Name) and name.id in ours]
+
+
+def test_the_composition_root_alone_assembles_controllers_and_applications() -> None:
+    root = ROOT / "src/stead/build.py"
+    assert {*assembled(root.read_text())} == {*ASSEMBLED}
+    others = [path for path in files() if path.suffix == ".py" and path != root]
+    assert {path.relative_to(ROOT): found for path in others if (found := assembled(path.read_text()))} == {}
+
+
 @pytest.mark.parametrize("name", [*LOCKS, *OTHER_LOCKS])
 def test_the_lock_has_a_hash_for_every_package_and_no_address(name: str) -> None:
     text = (ROOT / name).read_text()

@@ -12,11 +12,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
-from stead.controller.dispatch.custody import CustodyService
-from stead.controller.execution.executor import Applied, TransitionExecutor, TransitionInput
-from stead.controller.reconcilers.timers import TimerService
+from stead.controller.execution.executor import Applied, TransitionInput
 from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.pace import Pace
@@ -24,6 +22,7 @@ from stead.lifecycle.rows import ABSENT, Trigger
 from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.store import Row, Store
 from stead.store.commit import CommitResult, Custody
+from tests.engine import engine_without_bus
 
 CUSTODY, RESEND = Pace().custody, Pace().resend
 
@@ -40,11 +39,8 @@ class Engine:
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.executor = TransitionExecutor(self.store, KINDS, lambda: self.now)
-        self.executor.on_commit(self.send)
-        self.admission = Admission(self.executor)
-        self.custody = CustodyService(self.executor)
-        self.clock = TimerService(self.executor)
+        one = engine_without_bus(self.store, clock=lambda: self.now, publisher=self.send).controller
+        self.executor, self.admission, self.custody, self.clock = one.executor, one.admission, one.custody, one.clock
 
     async def send(self, written: CommitResult) -> None:
         self.sent += written.orders

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from uuid import UUID
 
 import pytest
 
 from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
-from stead.controller.execution.steps import Failed, Steps, Waits
+from stead.controller.execution.steps import Failed, Waits
 from stead.controller.steps.cascade import PLANS, Cascade
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
@@ -65,8 +64,7 @@ async def house(dsn: str) -> AsyncIterator[House]:
     """An account with two cloudspaces; in the one, machines that run, are stopped and are deleted, and two disks."""
     async with controller(dsn) as plain:
         one = House(plain.store)
-        steps = Steps(one.executor, dict.fromkeys(PLANS, partial(Cascade, one.admission)))
-        one.executor.on_commit(steps)
+        one.begins(*PLANS)
         serving = asyncio.create_task(one.serve())
         await one.want("account", ACCOUNT, "create")
         for space in (SPACE, OTHER):
@@ -78,7 +76,7 @@ async def house(dsn: str) -> AsyncIterator[House]:
         await one.done("disk", TIED, "assign")
         await one.done("disk", LOOSE, "create")
         yield one
-        for task in (serving, *steps.background.tasks):
+        for task in (serving, *one.steps.background.tasks):
             task.cancel()
 
 

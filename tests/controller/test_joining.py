@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
@@ -15,8 +14,6 @@ from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution.executor import Applied, TransitionInput
-from stead.controller.execution.steps import Steps
-from stead.controller.steps.lease_book import LeaseBooking
 from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load
@@ -116,8 +113,7 @@ class Ground(Controller):
         self.members: list[str] = []
         self.there: dict[str, str] = {}
         """What the agents have, by path."""
-        self.steps = Steps(self.executor, {("lease", "CREATING"): partial(LeaseBooking, self.executor)})
-        self.executor.on_commit(self.steps)
+        self.begins(("lease", "CREATING"))
 
     async def set_up(self) -> None:
         """The group in a state in which the action starts, with members in one in which they follow."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 
 import pytest
 
 from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
-from stead.controller.execution.steps import Steps
-from stead.controller.steps.node_drain import NodeDrain
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger
@@ -60,15 +57,13 @@ class House(Controller):
 async def house(dsn: str, machines: int = 4) -> AsyncIterator[House]:
     async with controller(dsn) as plain:
         one = House(plain.store)
-        works = {("node", "PUTTING_IN_MAINTENANCE"): partial(NodeDrain, one.admission)}
-        steps = Steps(one.executor, works)
-        one.executor.on_commit(steps)
+        one.begins(("node", "PUTTING_IN_MAINTENANCE"))
         for node in (N1, N2):
             assert isinstance(await one.node(node), Accepted)
         for path in MACHINES[:machines]:
             await one.make(path, "deploy", "machine", lane=LANE)
         yield one
-        for task in steps.background.tasks:
+        for task in one.steps.background.tasks:
             task.cancel()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,12 +13,9 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.queues import Queues
+from stead.controller.admission.admission import Accepted, NotFound
 from stead.controller.admission.request import AdmissionRequest
-from stead.controller.dispatch.custody import CustodyService
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
-from stead.controller.groups.expansion import GroupExpansion
+from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Report, Request
@@ -27,6 +23,7 @@ from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.commit import Custody
 from tests import background
+from tests.engine import engine_without_bus
 
 ME = Custody("agent", 1)
 VM = "/ns/m/g/1"
@@ -39,14 +36,16 @@ class Controller:
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle] = KINDS, *, prompt: bool = True) -> None:
         """Unless it is prompt, only the healer finds whose turn it is."""
         self.store = store
-        self.executor = TransitionExecutor(store, kinds, time.time)
-        self.admission = Admission(self.executor)
-        self.queues = Queues(self.admission)
-        self.groups = GroupExpansion(self.executor)
-        self.executor.on_commit(self.groups)
-        if prompt:
-            self.executor.on_commit(self.queues)
-        self.custody = CustodyService(self.executor)
+        one = engine_without_bus(store, kinds).controller
+        self.executor, self.admission, self.custody = one.executor, one.admission, one.custody
+        self.queues, self.groups, self.steps = one.queues, one.groups, one.steps
+        self._works, self.steps.works = self.steps.works, {}
+        if not prompt:
+            self.executor._commit_hooks.remove(self.queues)
+
+    def begins(self, *states: tuple[str, str]) -> None:
+        """From now on the controller does its steps of these kinds and states; it does none otherwise."""
+        self.steps.works = {state: self._works[state] for state in states}
 
     async def ask(self, path: str, action: str, kind: str = "vm", **extra: Any) -> Accepted | Rejection | NotFound:
         said = {name: extra.pop(name) for name in ("force", "reason", "actor") if name in extra}

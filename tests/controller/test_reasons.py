@@ -10,13 +10,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from stead.application import Queries
 from stead.application.health import Health
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
-from stead.controller.dispatch.custody import CustodyService
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children, Report, Request, TimerDue
@@ -25,6 +23,7 @@ from stead.store import Row, Store
 from tests.api.cell import EVENTS, RESERVATIONS
 from tests.controller.test_lanes import BOOKED
 from tests.controller.test_queues import ME
+from tests.engine import engine_without_bus
 from tests.tiers import first_fast
 
 LANE = "sim.a"
@@ -38,9 +37,9 @@ class House:
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        self.executor = TransitionExecutor(self.store, KINDS, lambda: time.time() + self.now)
-        self.admission, self.custody = Admission(self.executor), CustodyService(self.executor)
-        self.view = Queries(self.store, KINDS)
+        one = engine_without_bus(self.store, clock=lambda: time.time() + self.now)
+        self.executor, self.admission = one.controller.executor, one.controller.admission
+        self.custody, self.view = one.controller.custody, one.application.view
 
     async def put(self, path: str, kind: str, state: str, spec: dict[str, Any]) -> None:
         insert = "INSERT INTO resources (path, kind, state, lane, spec, token) VALUES ($1, $2, $3, $4, $5, $6)"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +14,7 @@ from stead.application.leases import Lease, leases
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted
 from stead.controller.execution.executor import TransitionInput
-from stead.controller.execution.steps import Steps, Work
 from stead.controller.reconcilers.leases import LeaseEvents
-from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests import background
@@ -30,14 +27,6 @@ PART = f"{LEASE}/r0"
 
 class Office(Controller):
     """A controller that books hosts."""
-
-    def __post_init__(self) -> None:
-        works: dict[tuple[str, str], Callable[[], Work]] = {
-            ("lease", "CREATING"): partial(LeaseBooking, self.executor),
-            ("lease", "UPDATING"): partial(LeaseRebooking, self.admission),
-        }
-        self.steps = Steps(self.executor, works)
-        self.executor.on_commit(self.steps)
 
     async def hosts(self, *names: str) -> None:
         for name in names:
@@ -117,5 +106,5 @@ class Office(Controller):
 async def office(dsn: str) -> AsyncIterator[Office]:
     async with controller(dsn) as plain:
         one = Office(plain.store)
-        one.__post_init__()
+        one.begins(("lease", "CREATING"), ("lease", "UPDATING"))
         yield one

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.controller.execution.steps import Declined, Done, Steps
+from stead.controller.execution.steps import Declined, Done
 from stead.controller.steps import lease_spec as terms_of
-from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
+from stead.controller.steps.lease_book import LeaseRebooking
 from stead.store import Row
 from tests.controller.test_queues import Controller, controller
 from tests.leases.lab import at, terms
@@ -21,10 +21,9 @@ LEASE = "/lab/monday"
 async def _updating(one: Controller, **change: object) -> tuple[Row, UUID]:
     """A lease that is booked, and an update of it that nobody has begun."""
     await one.store.hosts.put("h1", "rack.a", {}, None)
-    steps = Steps(one.executor, {("lease", "CREATING"): lambda: LeaseBooking(one.executor)})
-    one.executor.on_commit(steps)
+    one.begins(("lease", "CREATING"))
     assert isinstance(await one.ask(LEASE, "create", "lease", spec=terms(100, 1000), lane=""), Accepted)
-    for task in list(steps.background.tasks):
+    for task in list(one.steps.background.tasks):
         await task
     answer = await one.ask(LEASE, "update", "lease", spec=change, lane="")
     assert isinstance(answer, Accepted)

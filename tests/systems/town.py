@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import asyncpg
@@ -13,10 +12,8 @@ import asyncpg
 from stead.controller.admission.admission import Accepted, NotFound
 from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution.executor import TransitionInput
-from stead.controller.execution.steps import Steps
 from stead.controller.reconcilers.group_state import GroupStateReconciler
 from stead.controller.reconcilers.journal_numbering import JournalNumbering
-from stead.controller.steps.system_validation import SystemValidation
 from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import OnConflict, Report, Request, TimerDue
 from stead.lifecycle.observation import PROBE
@@ -44,8 +41,7 @@ class Town(Controller):
         self.system = SYSTEM
         self.there: dict[str, str] = {}
         """What agents have made, by path."""
-        self.steps = Steps(self.executor, {("system", "pending"): partial(SystemValidation, store)})
-        self.executor.on_commit(self.steps)
+        self.begins(("system", "pending"))
         self.numbering = JournalNumbering(store, GroupStateReconciler(self.executor))
 
     async def want(self, action: str, **spec: Any) -> Accepted | Rejection | NotFound:

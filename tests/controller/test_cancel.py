@@ -186,7 +186,7 @@ async def test_the_record_of_a_resource_may_be_gone(migrated: str) -> None:
         await done(e)  # the undo
         assert await e.store.resources.read(PATH) is None
         assert (await record(e, id))["outcome"] == "rolled_back"
-        assert "ended undone" in (await refused(e, id, Code.ENDED)).reasons[0].says
+        assert "ended rolled_back" in (await refused(e, id, Code.ENDED)).reasons[0].says
 
 
 async def test_only_who_may_ask_may_cancel(migrated: str) -> None:

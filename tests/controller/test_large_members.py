@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from stead.access.caller import anonymous
-from stead.application import Application, Queries
+from stead.build import assemble_application
 from stead.bus import Bus
 from stead.bus.messages import InventoryRequest, ProbeReply, ProbeRequest, StateLine
 from stead.controller.observation.observer import UnknownReason
@@ -44,7 +44,7 @@ async def enlarge(dsn: str, size: int, *paths: str) -> None:
 
 
 async def agreeing(one: Controller) -> dict[str, bool | UnknownReason | None]:
-    application = Application(one.admission, Queries(one.store, one.executor.kinds), observer=one.observer)
+    application = assemble_application(one)
     found = (await application.seen(anonymous()).truth(None, "/", "", 100)).items
     return {each.path: each.agrees if each.why is None else UnknownReason(each.why) for each in found}
 

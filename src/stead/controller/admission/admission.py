@@ -1,8 +1,7 @@
-"""The door: a request is refused with its reasons, or accepted for good.
+"""Admission: a request is rejected with its reasons, or accepted for good.
 
-Two statements on the way of a single-object action: read, then commit; a third where the caller gives a key. When
-the last has returned, nothing can be lost any more, and nothing was sent yet. Where something else is under way, and
-the caller or the lifecycle says so, a further statement lets it wait its turn.
+An action on one object takes two statements, read and commit; a third where the caller gives a key, and a further
+one where it waits in a queue. After the last of them nothing can be lost, and nothing has been sent yet.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Admission: a request is rejected with its reasons, or accepted for good.
 
-An action on one object takes two statements, read and commit; a third where the caller gives a key, and a further
-one where it waits in a queue. After the last of them nothing can be lost, and nothing has been sent yet.
-"""
+Two statements, read and commit; a third for an idempotency key, and a further one to wait in a queue. Then nothing
+can be lost, and nothing has been sent yet."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ from stead.dev.children import signal_process
 from stead.dev.engines import Postgres
 from stead.store import Store
 from stead.store.cell import CellMissing
-from stead.store.migrate import migrate
+from stead.store.migrate import newest
+from tests.store.next_release import add_next_release
 from tests.tiers import first_fast
 
 type New = Callable[[], str]
@@ -58,7 +59,7 @@ def new(postgres: Postgres) -> Iterator[New]:
 async def taken(migrated: str, tmp_path: Path) -> tuple[Path, Manifest]:
     """A backup of a cell of which something is known."""
     connection = await asyncpg.connect(migrated)
-    await connection.execute("INSERT INTO principals (name) VALUES ('ann')")
+    await connection.execute("INSERT INTO policies (name, text, changed_by) VALUES ('own', '', 'ann')")
     await connection.execute("UPDATE cell SET incarnation = 7, last_position = 40")
     await connection.close()
     file = tmp_path / "monday.stead"
@@ -92,7 +93,7 @@ async def test_what_is_in_a_backup_comes_back_under_a_higher_incarnation(
     assert not done.migrated
     async with Store.open(dsn, connections=1) as store:
         assert store.incarnation == done.incarnation
-    assert await value(dsn, "SELECT name FROM principals") == "ann"
+    assert await value(dsn, "SELECT changed_by FROM policies") == "ann"
 
 
 @pytest.mark.long
@@ -258,13 +259,17 @@ def test_a_dump_that_was_changed_is_noticed(taken: tuple[Path, Manifest], tmp_pa
 
 
 @pytest.mark.long
-async def test_an_older_schema_is_brought_up_to_date(new: New, tmp_path: Path) -> None:
-    old, dsn, file = new(), new(), tmp_path / "old"
-    await migrate(old, "0009")
-    assert (await backup.take(old, file, "main")).revision == "0009"
+async def test_an_older_schema_is_brought_up_to_date(
+    migrated: str, new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dsn, file = new(), tmp_path / "old"
+    assert (await backup.take(migrated, file, "main")).revision == "0001"
+    add_next_release(monkeypatch)
     done = await backup.restore(dsn, file)
     assert done.migrated
-    assert await value(dsn, "SELECT version_num FROM alembic_version") > "0009"  # type: ignore[operator]
+    assert await value(dsn, "SELECT version_num FROM alembic_version") == newest()
+    assert newest() > "0001"
+    assert await value(dsn, "SELECT held_since IS NOT NULL FROM cell")
 
 
 async def test_a_newer_schema_is_refused(migrated: str, new: New, tmp_path: Path) -> None:

@@ -74,8 +74,14 @@ def git(*words: str) -> bytes:
 
 
 def before() -> str:
-    """The last commit whose database was older than this one's; where that is not known, there is no history."""
-    newest = sorted(file for file in VERSIONS.glob("*.py"))[-1].relative_to(ROOT)
+    """The last commit whose database was older than this one's; where that is not known, there is no history.
+
+    While there is one revision of the schema, it is the last commit of all: the older version has the same schema.
+    """
+    revisions = sorted(file for file in VERSIONS.glob("*.py"))
+    if len(revisions) == 1:
+        return git("rev-parse", "--verify", "HEAD").decode().strip()
+    newest = revisions[-1].relative_to(ROOT)
     added = git("log", "--diff-filter=A", "--format=%H", "--", str(newest)).decode().split()
     if not added:
         raise NoHistory(f"the history does not reach back to {newest.name}")

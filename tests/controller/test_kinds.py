@@ -28,7 +28,6 @@ from stead.lifecycle.document import load
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import DEFAULT
 from stead.store import Store
-from stead.store.migrate import migrate
 from tests.integration.whole import controller, until
 
 NOTE = """
@@ -230,8 +229,7 @@ async def test_made_is_made_once() -> None:
     assert "suspend" in actions_of(kinds)
 
 
-async def test_an_older_database_learns_of_it(database: str) -> None:
-    await migrate(database, "0008")
-    await migrate(database)
-    async with Store.open(database, connections=1) as store:
+async def test_new_database_has_no_registered_lifecycle(migrated: str) -> None:
+    async with Store.open(migrated, connections=1) as store:
+        assert await store.lifecycles.read_all() == []
         assert await store.lifecycles.read_edition() == 0

@@ -9,7 +9,6 @@ import asyncpg
 import pytest
 
 from stead.store import Store
-from stead.store.migrate import migrate
 
 
 @pytest.fixture
@@ -94,52 +93,3 @@ async def test_row_gets_no_lane_that_its_namespace_may_not_use_whoever_writes_it
             await connection.execute(insert, "/a/x", "aws.x")
         assert caught.value.sqlstate == "ST005"
         await connection.execute(insert, "/a/y", "edge.a.one")
-
-
-ROW = "INSERT INTO resources (path, kind, state, lane, token, spec) VALUES ($1, $2, 'x', $3, gen_random_uuid(), $4)"
-IN_USE = [
-    ("/a/m/g/1", "vm", "aws.x", "{}"),
-    ("/a/m/g/2", "vm", "aws.x", "{}"),
-    ("/a-b/m/g/1", "vm", "aws.x", "{}"),
-    ("/a.c/m/g/1", "vm", "aws.y", "{}"),
-    ("/b/berlin/c", "clusterinst", "edge.b.berlin", "{}"),
-    ("/c/sys", "system", "", '{"lanes": ["local.one", "edge.b.berlin"]}'),
-    ("/d/web", "mci", "", '{"defaults": {"provider": "gcp"}, "subgroups": [{"region": "r1"}, {"region": "r2"}]}'),
-    ("/e/rack/1", "node", "rack.a", "{}"),
-    ("/f/none", "account", "", "{}"),
-]
-
-
-async def test_upgrade_grants_what_is_in_use_and_nothing_else(database: str) -> None:
-    await migrate(database, "0015")
-    connection = await asyncpg.connect(database)
-    try:
-        await connection.executemany(ROW, IN_USE)
-        await connection.execute(
-            "INSERT INTO queued (operation, queue, path, kind, action, principal, actor, request) VALUES "
-            "(gen_random_uuid(), '/g', '/g/m', 'vm', 'create', 'ann', 'user', $1)",
-            '{"lane": "sim.a", "spec": {"cpu": 1}}',
-        )
-        await connection.execute(
-            "INSERT INTO operations (id, action, kind, path, principal, request) VALUES "
-            "(gen_random_uuid(), 'deploy', 'system', '/h/sys', 'ann', $1)",
-            '{"place": "/h/sys", "spec": {"definition": {"a": {"b": {"command": ["x"], "lane": "local.two"}}}}}',
-        )
-        await migrate(database)
-        found = await connection.fetch("SELECT namespace, lane FROM lane_grants WHERE allowed ORDER BY 1, 2")
-        told = await connection.fetchval("SELECT count(*) FROM journal WHERE kind = 'lane' AND principal = 'upgrade'")
-    finally:
-        await connection.close()
-    assert [tuple(row) for row in found] == [
-        ("a", "aws.x"),
-        ("a-b", "aws.x"),
-        ("a.c", "aws.y"),
-        ("c", "edge.b.berlin"),
-        ("c", "local.one"),
-        ("d", "gcp.r1"),
-        ("d", "gcp.r2"),
-        ("e", "rack.a"),
-        ("g", "sim.a"),
-        ("h", "local.two"),
-    ]
-    assert told == len(found)

@@ -9,14 +9,17 @@ import os
 import asyncpg
 import pytest
 
-from stead.store import concurrent_indexes, migration_runner
-from stead.store.concurrent_indexes import statements
+from stead.store import migration_runner
+from stead.store.concurrent_indexes import ahead_of, make_ahead, statements
 from stead.store.migrate import migrate, newest
 from stead.store.migration_runner import MigrationBlocked, upgrade
+from tests.databases import Databases
+from tests.lanes import with_every_lane
 from tests.store.crowd import crowd, fill
+from tests.store.next_release import add_next_release
 
 SECOND = 1.0
-FROM = "0005"
+FROM = "0001"
 FEW, MANY = 20_000, 1_000_000
 
 INDEXES = """
@@ -37,9 +40,12 @@ async def at(dsn: str) -> str:
 @pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
-async def test_nobody_waits_a_second_while_much_is_brought_up_to_date(database: str, count: int) -> None:
-    await migrate(database, FROM)
+async def test_nobody_waits_a_second_while_much_is_brought_up_to_date(
+    database: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await with_every_lane(database)
     await fill(database, count)
+    add_next_release(monkeypatch)
     async with crowd(database) as others:
         began = asyncio.get_running_loop().time()
         await migrate(database)
@@ -55,7 +61,7 @@ async def test_nobody_waits_a_second_while_much_is_brought_up_to_date(database: 
 
 
 async def test_who_keeps_others_waiting_is_seen(database: str) -> None:
-    await migrate(database, FROM)
+    await with_every_lane(database)
     await fill(database, 100)
     holder = await asyncpg.connect(database)
     try:
@@ -82,7 +88,7 @@ async def test_a_lock_that_cannot_be_had_keeps_nobody_waiting_and_is_tried_again
             bringing = asyncio.create_task(migrate(migrated_before))
             await asyncio.sleep(3)  # sleep: the migration waits all that time
             assert not bringing.done()
-            assert await at(migrated_before) == "0007"
+            assert await at(migrated_before) == FROM
             await hold.rollback()
             await bringing
     finally:
@@ -100,14 +106,15 @@ async def test_who_never_lets_go_is_told_of(migrated_before: str) -> None:
                 await upgrade(migrated_before, "head", patience=0.5)
     finally:
         await holder.close()
-    assert await at(migrated_before) == "0007"
+    assert await at(migrated_before) == FROM
 
 
 @pytest.fixture
-async def migrated_before(database: str) -> str:
+async def migrated_before(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database whose next migration changes a large table, with some in it."""
-    await migrate(database, "0007")
+    await with_every_lane(database)
     await fill(database, 200)
+    add_next_release(monkeypatch)
     return database
 
 
@@ -128,11 +135,16 @@ async def test_a_database_that_is_newer_is_left_as_it_is(migrated: str, caplog: 
     assert "newer than this program" in caplog.text
 
 
-async def test_what_is_made_ahead_is_what_a_new_database_has(database: str, migrated: str) -> None:
-    await migrate(database, "0003")
-    await fill(database, 50)
-    await migrate(database)
-    old, new = await asyncpg.connect(database), await asyncpg.connect(migrated)
+async def test_what_is_made_ahead_is_what_a_new_database_has(migrated_before: str, databases: Databases) -> None:
+    assert ahead_of(FROM, newest()) != []
+    await migrate(migrated_before)
+    with databases.new() as fresh:
+        await migrate(fresh)
+        await _have_same_indexes(migrated_before, fresh)
+
+
+async def _have_same_indexes(first: str, second: str) -> None:
+    old, new = await asyncpg.connect(first), await asyncpg.connect(second)
     try:
         assert [row[0] for row in await old.fetch(INDEXES)] == [row[0] for row in await new.fetch(INDEXES)]
         assert await old.fetch(BROKEN) == []
@@ -141,15 +153,14 @@ async def test_what_is_made_ahead_is_what_a_new_database_has(database: str, migr
         await new.close()
 
 
-async def test_an_index_that_was_broken_off_is_built_again(database: str) -> None:
-    await migrate(database, FROM)
-    connection = await asyncpg.connect(database)
+async def test_an_index_that_was_broken_off_is_built_again(migrated_before: str) -> None:
+    connection = await asyncpg.connect(migrated_before)
     try:
-        await concurrent_indexes.make_ahead(connection, FROM, "0006")
+        await make_ahead(connection, FROM, "0002")
         await connection.execute(
-            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'resources_working'::regclass"
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'operation_members_word'::regclass"
         )
-        await migrate(database)
+        await migrate(migrated_before)
         assert await connection.fetch(BROKEN) == []
     finally:
         await connection.close()

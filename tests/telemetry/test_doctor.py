@@ -84,13 +84,13 @@ async def test_it_tells_the_truth_of_a_cell_that_is_broken_and_mended(dsn: str, 
         finally:
             signal_process(controller, signal.SIGCONT)
         connection = await asyncpg.connect(dsn)
-        await connection.execute("UPDATE alembic_version SET version_num = '0001'")
+        await connection.execute("UPDATE alembic_version SET version_num = '0000'")
         await connection.execute("UPDATE agents SET last_seen = now() - interval '1 hour' WHERE name = 'a1'")
         await connection.execute("INSERT INTO agents (name, last_seen) VALUES ('gone', now() - interval '1 hour')")
         await connection.close()
         said = stead(one, "doctor")
         assert said.returncode == 2
-        assert re.search(rf"^bad +schema +revision 0001, and this server expects {newest()}$", said.stdout, re.M)
+        assert re.search(rf"^bad +schema +revision 0000, and this server expects {newest()}$", said.stdout, re.M)
         assert re.search(r"^warn +agents .*gone$", said.stdout, re.M)
         assert "-> run servers of one version" in said.stdout
 
@@ -113,7 +113,7 @@ WELL: dict[str, Any] = {
     ("changed", "what", "grade"),
     [
         ({}, "", Grade.OK),
-        ({"revision": "0001"}, "schema", Grade.BAD),
+        ({"revision": "0000"}, "schema", Grade.BAD),
         ({"fsync": "off"}, "durability", Grade.BAD),
         ({"synchronous_commit": "off"}, "durability", Grade.BAD),
         ({"synchronous": 0}, "durability", Grade.WARN),

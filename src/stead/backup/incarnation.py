@@ -11,9 +11,6 @@ from stead.backup.archive import Manifest
 from stead.store.recovery import CUSTODY
 from stead.store.statements import statement
 
-HOLDS = "0025"
-"""The first revision of the schema that can hold a cell."""
-
 
 class IncarnationNotRaised(Exception):
     """It stays as it is; the message says why."""
@@ -51,18 +48,10 @@ async def raise_incarnation(
                 before = manifest.incarnation
             after = await connection.fetchval(statement("raise_incarnation"))
             if not running:
-                await _recover(connection, hold=hold)
+                await connection.execute("SELECT recover_cell($1, $2)", CUSTODY, hold)
             return before, after
     finally:
         await connection.close()
-
-
-async def _recover(connection: asyncpg.Connection[asyncpg.Record], *, hold: bool) -> None:
-    if await connection.fetchval("SELECT to_regproc('recover_cell')") is None:
-        text = statement("restore/later").replace(":custody", str(CUSTODY)).replace(":hold", str(hold))
-        await connection.execute(text)
-    else:
-        await connection.execute("SELECT recover_cell($1, $2)", CUSTODY, hold)
 
 
 async def sessions(connection: asyncpg.Connection[asyncpg.Record], database: str = "") -> list[asyncpg.Record]:

@@ -19,7 +19,7 @@ import asyncpg
 
 from stead.backup.archive import CHUNK, Manifest, opened, verify
 from stead.backup.clients import Clients, ToolFailed, clients, complaint
-from stead.backup.incarnation import HOLDS, connected, sessions
+from stead.backup.incarnation import connected, sessions
 from stead.store.extensions import ExtensionMissing, check
 from stead.store.migrate import known, migrate
 from stead.store.migration_runner import ONE_AT_A_TIME
@@ -92,7 +92,6 @@ async def _run(tools: Clients, dsn: str, dump: IO[bytes], manifest: Manifest, re
     """From the dump through `pg_restore` to `psql`, with what comes before and after it."""
     known = {"one_at_a_time": ONE_AT_A_TIME, "cell": json.dumps(manifest.cell), **recovery}
     variables = [f"--set={name}={value}" for name, value in known.items()]
-    recover = "restore/recover" if manifest.revision >= HOLDS else "restore/later"
     psql = tools.command("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", *variables, f"--dbname={dsn}")
     text = tools.command("pg_restore", "--no-owner", "--no-privileges", "--no-comments", "--file=-")
     pipe = asyncio.subprocess.PIPE
@@ -110,7 +109,7 @@ async def _run(tools: Clients, dsn: str, dump: IO[bytes], manifest: Manifest, re
                 if await sql.wait():
                     raise ToolFailed(f"pg_restore: {_said(said)}")
                 raised = f"{statement('raise_incarnation')};"
-                end = "\n".join((statement("restore/cell"), raised, statement(recover), "COMMIT;\n"))
+                end = "\n".join((statement("restore/cell"), raised, statement("restore/recover"), "COMMIT;\n"))
                 await _write(run.stdin, end.encode())
                 run.stdin.close()
             except (BrokenPipeError, ConnectionResetError):

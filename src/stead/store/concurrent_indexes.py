@@ -10,14 +10,15 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
-from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import asyncpg
 
+from stead.store.migrate import migration_files
+
 log = logging.getLogger(__name__)
 
-_VERSIONS = files("stead.store") / "migrations" / "versions"
 _AHEAD = "_ahead.sql"
 _INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS (\w+)\s+ON (\w+)", re.IGNORECASE)
 
@@ -33,18 +34,17 @@ async def make_ahead(connection: asyncpg.Connection[Any], now: str | None, last:
     """Whatever migrations after a revision want made ahead; for a new database, nothing."""
     if now is None:
         return
-    for name in ahead_of(now, last):
+    for file in ahead_of(now, last):
         try:
-            for text in statements((_VERSIONS / name).read_text(encoding="utf-8")):
+            for text in statements(file.read_text(encoding="utf-8")):
                 await _make(connection, text)
         except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.UndefinedFunctionError) as error:
-            log.info("%s is not made ahead, since the database is older than that: %s", name, error)
+            log.info("%s is not made ahead, since the database is older than that: %s", file.name, error)
 
 
-def ahead_of(now: str, last: str) -> list[str]:
+def ahead_of(now: str, last: str) -> list[Traversable]:
     """The files of the migrations between two revisions, in order."""
-    names = sorted(file.name for file in _VERSIONS.iterdir() if file.name.endswith(_AHEAD))
-    return [name for name in names if now < name[:4] <= last]
+    return [file for file in migration_files(_AHEAD) if now < file.name[:4] <= last]
 
 
 def statements(text: str) -> Iterator[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from typing import Any
 
 import asyncpg
 
-from stead.store.migrate import MigrationFailed
+from stead.store.migrate import MigrationFailed, migration_files
 
 INSTALL = (
     "Install the contrib modules of PostgreSQL on the machine of the database server (Debian, Ubuntu: "
@@ -39,9 +38,7 @@ class ExtensionMissing(MigrationFailed):
 
 def required(last: str) -> tuple[str, ...]:
     """Names of the extensions that the migrations up to a revision create."""
-    folder = files("stead.store") / "migrations" / "versions"
-    found = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
-    texts = [file.read_text(encoding="utf-8") for name, file in found if name[:4] <= last]
+    texts = [file.read_text(encoding="utf-8") for file in migration_files(".sql") if file.name[:4] <= last]
     return tuple(dict.fromkeys(name for text in texts for name in _CREATE.findall(text)))
 
 

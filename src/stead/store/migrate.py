@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, cast
 
 import asyncpg
@@ -18,6 +20,9 @@ log = logging.getLogger(__name__)
 
 HEAD = "head"
 """The newest revision there is."""
+
+VERSIONS: Sequence[Traversable] = [files("stead.store") / "migrations" / "versions"]
+"""Folders with migrations, in order: tests add one with those of a release to come."""
 
 
 class MigrationFailed(Exception):
@@ -59,8 +64,18 @@ async def version(connection: asyncpg.Connection[Any]) -> str | None:
 
 def known() -> frozenset[str]:
     """The revisions that there are: the numbers that the names of migrations begin with."""
-    names = [file.name for file in (files("stead.store") / "migrations" / "versions").iterdir()]
-    return frozenset(name[:4] for name in names if name.endswith(".py"))
+    return frozenset(file.name[:4] for file in migration_files(".py"))
+
+
+def version_folders() -> Sequence[Traversable]:
+    """Folders with migrations, in order."""
+    return VERSIONS
+
+
+def migration_files(ending: str) -> list[Traversable]:
+    """Files of migrations whose names end so, in order of their revisions."""
+    found = [file for folder in version_folders() for file in folder.iterdir() if file.name.endswith(ending)]
+    return sorted(found, key=lambda file: file.name)
 
 
 def newest() -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, cast
 
 import asyncpg
@@ -25,7 +27,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from stead.store.concurrent_indexes import make_ahead
 from stead.store.extensions import check
-from stead.store.migrate import MigrationFailed, newest, version
+from stead.store.migrate import MigrationFailed, newest, version, version_folders
 
 log = logging.getLogger(__name__)
 
@@ -55,11 +57,11 @@ class MigrationBlocked(MigrationFailed):
     """The database could not be brought up to date, since others hold what is to be changed."""
 
 
-def run_files(*names: str) -> None:
-    """Run SQL files of the store, each as one string, within a migration."""
+def run_files(*names: str, of: Traversable = _HERE) -> None:
+    """Run SQL files of the store, or of another folder, each as one string, within a migration."""
     adapted = cast(AdaptedConnection, op.get_bind().connection.dbapi_connection)
     for name in names:
-        adapted.run_async(partial(_run, (_HERE / name).read_text(encoding="utf-8")))
+        adapted.run_async(partial(_run, (of / name).read_text(encoding="utf-8")))
 
 
 async def _run(text: str, connection: Any) -> None:
@@ -122,4 +124,6 @@ def _sqlstate(error: Exception) -> str:
 def _upgrade(connection: Connection, revision: str) -> None:
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(_HERE / "migrations"))
+    config.set_main_option("path_separator", "os")
+    config.set_main_option("version_locations", os.pathsep.join(map(str, version_folders())))
     command.upgrade(config, revision)

@@ -40,7 +40,7 @@ def test_operations_are_listed_the_latest_first(cell: Cell, ns: str, stead: Stea
     assert (one.out.split(), one.err) == ([second], "these are the first 1; there may be others\n")
     wide = stead("operation", "list", "--below", ns, "-o", "wide").rows
     assert wide[0][4:10] == ["STATE", "PHASE", "LEFT", "BY", "SINCE", "ENDED"]
-    assert wide[0][10:] == ["REASON", "PLACE", "REFUSED", "LASTS", "WHY"]
+    assert wide[0][10:] == ["REASON", "PLACE", "REFUSED", "ELAPSED", "WHY"]
     assert wide[1][4:8] == ["Creating", "acting", "1/1", "ann"]
     listed = json.loads(stead("operation", "list", "--below", ns, "-o", "json").out)
     assert [op["id"] for op in listed] == [second, first]
@@ -50,7 +50,7 @@ def test_operations_are_listed_the_latest_first(cell: Cell, ns: str, stead: Stea
 def test_an_operation_by_its_id(cell: Cell, ns: str, stead: Stead) -> None:
     id = begin(stead, f"{ns}/m/g/1")
     fields = {row[0]: " ".join(row[1:]) for row in stead("operation", "show", id).rows}
-    assert fields.items() >= {"operation": id, "outcome": "running", "state": "Creating", "principal": "ann"}.items()
+    assert fields.items() >= {"operation": id, "outcome": "running", "state": "Creating", "by": "ann"}.items()
     cell.settle(f"/{ns}/m/g/1", Trigger.FAILED)
     assert json.loads(stead("operation", "show", id, "-o", "json").out)["outcome"] == "failed"
     assert stead("operation", "show", id, "-o", "name").out == f"{id}\n"

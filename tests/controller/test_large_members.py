@@ -46,7 +46,7 @@ async def enlarge(dsn: str, size: int, *paths: str) -> None:
 async def agreeing(one: Controller) -> dict[str, bool | UnknownReason | None]:
     application = assemble_application(one)
     found = (await application.seen(anonymous()).truth(None, "/", "", 100)).items
-    return {each.path: each.agrees if each.why is None else UnknownReason(each.why) for each in found}
+    return {each.path: each.matches if each.reason is None else UnknownReason(each.reason) for each in found}
 
 
 async def test_drift_and_full_state_of_members_with_large_specs(

@@ -41,7 +41,7 @@ OPERATIONS: Columns[Operation] = Columns(
         ("REASON", lambda op: op.reason),
         ("PLACE", lambda op: str(op.position or "")),
         ("REFUSED", lambda op: "; ".join(reason.says for reason in op.reasons)),
-        ("LASTS", lambda op: elapsed.told(op.elapsed)),
+        ("ELAPSED", lambda op: elapsed.told(op.elapsed)),
         ("WHY", lambda op: op.message),
     ),
     name=lambda op: op.id,

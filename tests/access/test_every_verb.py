@@ -207,7 +207,7 @@ RULES: dict[str, Rule | None] = {
     "lifecycle unregister": Rule(ADMIN, "note", hidden=False, before=own_kind),
     "lifecycle registered": Rule(KNOWN, before=own_kind),
     "resource create": Rule(ACT, "note shop/note9 --detach", before=own_kind),
-    "resource ask": Rule(ACT, "shop/web suspend --detach"),
+    "resource request": Rule(ACT, "shop/web suspend --detach"),
     "resource delete": Rule(ACT, "shop/web --detach"),
     "resource list": Rule(KNOWN, "note", before=own_kind),
     "resource show": Rule(SEE, "shop/web"),
@@ -218,8 +218,8 @@ RULES: dict[str, Rule | None] = {
     "token create": Rule(FORCE, "t --role viewer@shop", hidden=False),
     "token revoke": Rule(FORCE, "spare", before=spare),
     "role list": Rule(KNOWN),
-    "role give": Rule(FORCE, "user:eve viewer@shop", hidden=False),
-    "role take": Rule(FORCE, "user:eve viewer@shop", hidden=False, before=grant),
+    "role grant": Rule(FORCE, "user:eve viewer@shop", hidden=False),
+    "role revoke": Rule(FORCE, "user:eve viewer@shop", hidden=False, before=grant),
     "policy list": Rule(ADMIN, hidden=False),
     "policy show": Rule(ADMIN, "none", hidden=False, before=policy),
     "policy put": Rule(ADMIN, "none -f -", hidden=False, stdin=CEDAR),
@@ -229,7 +229,7 @@ RULES: dict[str, Rule | None] = {
     "mci show": Rule(SEE, "shop/web"),
     "mci status": Rule(SEE, "shop/web"),
     "mci tree": Rule(SEE, "shop/web"),
-    "mci diff": Rule(SEE, "shop/web"),
+    "mci drift": Rule(SEE, "shop/web"),
     **{
         f"mci {verb}": Rule(ACT, "shop/web --detach")
         for verb in ("suspend", "resume", "reboot", "terminate", "refine", "continue", "withdraw", "delete")
@@ -240,7 +240,7 @@ RULES: dict[str, Rule | None] = {
     "subgroup scale": Rule(ACT, "shop/web/g --by 1 --detach"),
     "vm create": Rule(ACT, "shop/web/g/7 --lane sim.a --set spec=small --detach"),
     "vm list": Rule(KNOWN),
-    "vm diff": Rule(KNOWN, "shop"),
+    "vm drift": Rule(KNOWN, "shop"),
     **{
         verb: rule
         for kind, folder in (("network", "networks"), ("securitygroup", "securitygroups"), ("sshkey", "sshkeys"))
@@ -296,7 +296,7 @@ RULES: dict[str, Rule | None] = {
     "lease lateness": Rule(KNOWN),
     "host list": Rule(KNOWN),
     "host add": Rule(ADMIN, "h1 --lane rack.a", hidden=False),
-    "host fail": Rule(ADMIN, "h1 --why broken", hidden=False, before=booked),
+    "host fail": Rule(ADMIN, "h1 --reason broken", hidden=False, before=booked),
     "host recover": Rule(ADMIN, "h1", hidden=False, before=booked),
     "host remove": Rule(ADMIN, "spare", hidden=False, before=a_host),
     "cloudlet create": Rule(ACT, "shop/other --detach"),

@@ -162,7 +162,7 @@ def test_whoever_wants_what_is_archived_is_told(cell: Cell, sql: Sql, stead: Ste
     assert stead("journal", "archive", "--before", f"{today:%Y-%m-%d}", "--to", str(tmp_path)).code == Code.DONE
     cell.numbered()
     shown = stead("journal", "--all")
-    assert shown.err == "lines up to 10 are archived: they are in files\n"
+    assert shown.err == "lines up to 10 are in archive files\n"
     assert [row[0] for row in shown.rows] == ["POSITION", "11", "12", "13", "14"]
     with httpx.Client(base_url=cell.url, trust_env=False) as web:
         page = web.get("/v1/journal", params={"after": 3}).json()

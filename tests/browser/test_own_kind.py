@@ -59,7 +59,7 @@ def test_it_is_shown_drawn_and_acted_on(looking: Looking, cell: Trial) -> None:
 def test_another_document_is_seen_without_a_new_page(looking: Looking, cell: Trial) -> None:
     register(cell, LATER)
     assert cell.stead("resource create note desk/bread").returncode == 0
-    assert cell.stead("resource ask desk/bread shut").returncode == 0
+    assert cell.stead("resource request desk/bread shut").returncode == 0
     looking.go("/r/desk/bread")
     expect(looking.action("reopen")).to_have_attribute("data-allowed", "true", timeout=PATIENCE)
     looking.action("reopen").click()

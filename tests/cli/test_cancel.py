@@ -31,7 +31,7 @@ def test_a_cancel_is_followed_to_the_end(cell: Cell, ns: str, stead: Stead) -> N
     assert answer.code == Code.DONE
     assert answer.rows == [["OPERATION", "ACTION", "PATH", "OUTCOME"], [id, "suspend", f"/{path}", "cancelled"]]
     said = answer.err.splitlines()
-    assert said[0] == f"suspend of /{path} is cancelled; it ends when it is known what is there"
+    assert said[0] == f"suspend of /{path} is cancelled; it ends when the object was observed"
     assert said[-1] == f"suspend of /{path}: cancelled"
 
 
@@ -106,7 +106,7 @@ def test_a_retry_that_nobody_waits_for_under_a_key(cell: Cell, ns: str, stead: S
     new = stead(*words).out.strip()
     again = stead(*words)
     assert (again.out.strip(), again.code) == (new, Code.DONE)
-    assert again.err == f"suspend of /{path} was let in before, under the same key: operation {new}\n"
+    assert again.err == f"suspend of /{path} was accepted before, with the same key: operation {new}\n"
 
 
 def test_a_retry_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:

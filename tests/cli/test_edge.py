@@ -12,17 +12,15 @@ import pytest
 import typer
 
 from stead.catalog import KINDS
-from stead.cli import app as app_commands
-from stead.cli import cloudlet as cloudlet_commands
-from stead.cli import cluster as cluster_commands
-from stead.cli.action_commands import COMMANDS
 from stead.cli.main import app
 from stead.cli.output import Code
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.cli.remote import Stead, process, until
+from tools.docs.commands import leaves, options
 
-NOUNS = ("cloudlet", "cluster", "app")
+NOUNS = {"cloudlet": "cloudlet", "cluster": "clusterinst", "app": "appinst"}
+"""The kind of each noun."""
 COMMAND = ("--", "sleep", "1000")
 
 
@@ -55,7 +53,7 @@ def test_a_site_is_made_and_waits_for_its_agent(ns: str, stead: Stead) -> None:
     made = stead("cloudlet", "create", f"{ns}/berlin", "--set", "town=Berlin", "--reason", "a trial")
     assert made.code == Code.DONE
     assert made.rows[1][1:] == ["create", f"/{ns}/berlin", "running"]
-    assert made.err.endswith(f"It waits for its agent: stead cloudlet invite {ns}/berlin\n")
+    assert made.err.endswith(f"/{ns}/berlin waits for its agent: stead cloudlet invite {ns}/berlin\n")
     found = shown(stead, "cloudlet", f"{ns}/berlin")
     assert (found["state"], found["lane"], found["spec"]) == ("Init", f"edge.{ns}.berlin", {"town": "Berlin"})
     waited = stead("cloudlet", "create", f"{ns}/bonn", "--wait", "--timeout", "1s")
@@ -123,7 +121,7 @@ def test_an_upgrade_names_a_version_and_a_failed_one_is_resolved(
 def test_where_the_bus_lets_everybody_in_nobody_is_invited(ns: str, stead: Stead) -> None:
     told = stead("cloudlet", "invite", f"{ns}/berlin")
     assert (told.code, told.out) == (Code.REFUSED, "")
-    assert f"there is no site /{ns}/berlin yet; make it: stead cloudlet create {ns}/berlin" in told.err
+    assert f"site /{ns}/berlin does not exist yet; create it: stead cloudlet create {ns}/berlin" in told.err
     assert f"--lane edge.{ns}.berlin --name {ns}-berlin --driver process" in told.err
 
 
@@ -142,7 +140,7 @@ def test_a_cluster_is_made_changed_and_deleted(cluster: str, site: str, stead: S
     assert stead("cluster", "update", cluster, "-f", str(tmp_path / "spec.yaml"), "--set", "cpu=2").code == Code.DONE
     assert shown(stead, "cluster", cluster)["spec"] == {"memory": "1G", "cpu": 2}
     same = stead("cluster", "update", cluster, "--set", "cpu=2")
-    assert (same.code, "is as that says already" in same.err) == (Code.USAGE, True)
+    assert (same.code, "has these values already" in same.err) == (Code.USAGE, True)
     assert stead("cluster", "update", cluster).code == Code.USAGE
     stead("app", "create", f"{cluster}/web", *COMMAND)
     head, row = stead("cluster", "list", site).rows
@@ -272,12 +270,13 @@ def test_the_example_in_the_help_works(cell: Cell, ns: str, stead: Stead, exampl
 
 
 def test_force_is_offered_only_where_the_action_can_be_forced() -> None:
-    assert all(noun.app.registered_commands for noun in (cloudlet_commands, cluster_commands, app_commands))
-    edge = {key: command for key, command in COMMANDS.items() if key[0] in NOUNS and key[1] in ("delete", "undo")}
+    commands = dict(leaves())
+    edge = [(noun, verb) for noun in NOUNS for verb in ("delete", "undo") if f"stead {noun} {verb}" in commands]
     assert len(edge) == 5
-    for kind, action, forceable in edge.values():
-        found = KINDS[kind].action(action)
-        assert forceable == (found is not None and found.forceable), (kind, action)
+    for noun, verb in edge:
+        found = KINDS[NOUNS[noun]].action(verb)
+        forceable = "force" in {option.name for option in options(commands[f"stead {noun} {verb}"])}
+        assert forceable == (found is not None and found.forceable), (noun, verb)
 
 
 def test_delete_of_a_site_has_no_option_force(stead: Stead, ns: str) -> None:

@@ -96,7 +96,7 @@ def test_an_update_changes_what_is_said_and_nothing_else(ns: str, stead: Stead) 
     assert (too_many.code, "r0 wants 9 such hosts" in too_many.err) == (Code.FAILED, True)
     assert shown(stead, path)["reservations"] == found["reservations"]
     nothing = stead("lease", "update", path)
-    assert (nothing.code, "say what it is to become" in nothing.err) == (Code.USAGE, True)
+    assert (nothing.code, "an update needs one of them" in nothing.err) == (Code.USAGE, True)
     planned = stead("lease", "update", path, "--hosts", "1", "--dry-run")
     assert (planned.code, shown(stead, path)["reservations"]) == (Code.DONE, found["reservations"])
 
@@ -129,7 +129,7 @@ def test_all_of_a_lease_is_shown(cell: Cell, ns: str, stead: Stead) -> None:
     book(stead, ns, "one", start="now", end="+1h")
     cell.obey(ns)
     cell.struck()
-    assert stead("host", "fail", f"{ns}-h1", "--why", "its fan stands still").code == Code.DONE
+    assert stead("host", "fail", f"{ns}-h1", "--reason", "its fan stands still").code == Code.DONE
     cell.run(cell.store.leases.flag_degraded(datetime.now(UTC).timestamp()))
     cell.struck()
     out = stead("lease", "show", f"{ns}/one").out
@@ -153,7 +153,7 @@ def test_the_calendar_is_a_picture(ns: str, stead: Stead, monkeypatch: pytest.Mo
     hosts(stead, ns, "h1", "h2", "h3")
     book(stead, ns, "one", "--hosts", "2")
     book(stead, ns, "two", start="2030-01-07T20:00:00Z", end="2030-01-08T08:00:00Z")
-    stead("host", "fail", f"{ns}-h3", "--why", "its fan stands still")
+    stead("host", "fail", f"{ns}-h3", "--reason", "its fan stands still")
     words = ("lease", "calendar", "--from", MONDAY)
     said = stead(*words, "--to", "+1d")
     lines = said.out.splitlines()
@@ -199,12 +199,12 @@ def test_hosts_from_their_first_day_to_their_last(ns: str, stead: Stead) -> None
     rows = {row[0]: row for row in stead("host", "list").rows}
     assert rows["HOST"] == ["HOST", "LANE", "WORKS", "PROPERTIES"]
     assert rows[name] == [name, "rack.lab", "yes", "cpus=16,", f"of={ns}"]
-    assert stead("host", "fail", name, "--why", "no power").rows[1][2:5] == ["no:", "no", "power"]
+    assert stead("host", "fail", name, "--reason", "no power").rows[1][2:5] == ["no:", "no", "power"]
     assert stead("host", "recover", name).rows[1][2] == "yes"
     changed = stead("host", "add", name, "--lane", "rack.lab", "--property", "gpu=true", "-o", "json")
     assert json.loads(changed.out)[0]["properties"] == {"gpu": True}
     gone = stead("host", "remove", name)
-    assert (gone.code, gone.out) == (Code.DONE, f"{name} is not there any more\n")
+    assert (gone.code, gone.out) == (Code.DONE, f"{name} is removed\n")
     assert stead("host", "fail", name).code == Code.NOT_FOUND
     assert stead("host", "add", name, "--lane", "rack.lab", "--property", "cpus").code == Code.USAGE
     assert stead("host", "add", name, "--lane", "rack.lab", "--node", f"{ns}/none").code == Code.NOT_FOUND
@@ -216,8 +216,8 @@ def test_hosts_from_their_first_day_to_their_last(ns: str, stead: Stead) -> None
         ("--from noon --to +2h", "'noon' is no time"),
         ("--from now --to 2030-01-31T12:00:00", "does not say the offset from UTC"),
         ("--from now --to +2x", "'+2x' is no time"),
-        ("--from now", "say it here or in a file"),
-        ("--to +2h", "say it here or in a file"),
+        ("--from now", "needed here or in a file"),
+        ("--to +2h", "needed here or in a file"),
         ("--from now --to +2h --with cpus", "say it as cpus>=16"),
         ("--from now --to +2h --with cpus>=1 --with cpus<=9", "cpus is said twice"),
         ("--from now --to +2h --before-end soon", "must be a time such as"),

@@ -122,7 +122,7 @@ def test_show_as_yaml_is_the_document() -> None:
 
 
 def test_show_moves_for_programs() -> None:
-    moves = json.loads(lifecycle("show", "vm", "--moves", "-o", "json").out)
+    moves = json.loads(lifecycle("show", "vm", "--transitions", "-o", "json").out)
     assert len(moves) == len(KINDS["vm"].table)
     (create,) = (move for move in moves if (move["when"], move["by"]) == ("request create", "controller"))
     assert create == {
@@ -133,7 +133,7 @@ def test_show_moves_for_programs() -> None:
         "forced": False,
     }
     assert any(move["forced"] for move in moves)
-    assert yaml.safe_load(lifecycle("show", "vm", "--moves", "-o", "yaml").out) == moves
+    assert yaml.safe_load(lifecycle("show", "vm", "--transitions", "-o", "yaml").out) == moves
 
 
 def test_a_file_and_stdin_are_as_good_as_a_kind(printer: Path) -> None:
@@ -299,7 +299,7 @@ def test_all_are_explored_in_the_order_of_the_catalog(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("arguments", [(), ("--all", "vm")])
 def test_explore_wants_names_or_all(arguments: tuple[str, ...]) -> None:
     answer = lifecycle("explore", *arguments)
-    assert (answer.code, answer.err) == (Code.USAGE, "error: name what to explore, or say --all\n")
+    assert (answer.code, answer.err) == (Code.USAGE, "error: name lifecycles to explore, or give --all\n")
 
 
 # diagram

@@ -37,7 +37,7 @@ def test_operations_are_listed_the_latest_first(cell: Cell, ns: str, stead: Stea
     assert stead("operation", "list", "--below", ns, "--running", "-o", "name").out.split() == [second]
     assert stead("operation", "list", "--below", ns, "--ended", "-o", "name").out.split() == [first]
     one = stead("operation", "list", "--below", ns, "--limit", "1", "-o", "name")
-    assert (one.out.split(), one.err) == ([second], "these are the first 1; there may be others\n")
+    assert (one.out.split(), one.err) == ([second], "the first 1 are listed; more may exist\n")
     wide = stead("operation", "list", "--below", ns, "-o", "wide").rows
     assert wide[0][4:10] == ["STATE", "PHASE", "LEFT", "BY", "SINCE", "ENDED"]
     assert wide[0][10:] == ["REASON", "PLACE", "REFUSED", "ELAPSED", "WHY"]
@@ -145,20 +145,20 @@ def test_explain_says_whether_and_what_would_help(cell: Cell, ns: str, stead: St
     answer = stead("explain", path, "suspend")
     assert answer.code == Code.REFUSED
     said = answer.out.splitlines()
-    assert said[0] == f"suspend of /{path} (vm, Creating) would be refused"
+    assert said[0] == f"suspend /{path} would be rejected (vm is Creating)"
     assert said[1].startswith("because: create by ann is under way")
     assert said[2].startswith(f"held by: create of /{path} by ann since 20")
-    assert said[3] == f"what would help: wait until create on /{path} has ended ({id})"
+    assert said[3] == f"remedy: wait until create on /{path} has ended ({id})"
     cell.settle(f"/{path}")
     answer = stead("explain", path, "suspend")
     assert (answer.code, answer.out.splitlines()[0]) == (
         Code.DONE,
-        f"suspend of /{path} (vm, Running) would be let in",
+        f"suspend /{path} would be accepted (vm is Running)",
     )
-    assert "what would help: first suspend: resume starts in Suspended" in stead("explain", path, "resume").out
+    assert "remedy: first suspend: resume starts in Suspended" in stead("explain", path, "resume").out
     assert stead("explain", path, "resume", "--force", "--reason", "so").code == Code.DONE
     assert json.loads(stead("explain", path, "resume", "-o", "json").out)["allowed"] is False
-    assert stead("explain", path, "resume", "-o", "name").out == "refused\n"
+    assert stead("explain", path, "resume", "-o", "name").out == "rejected\n"
     assert stead("explain", f"{ns}/m/g/2", "create").code == Code.NOT_FOUND
     assert stead("explain", f"{ns}/m/g/2", "create", "--kind", "vm").code == Code.DONE
 

@@ -32,8 +32,8 @@ def test_a_change_waits_its_turn(cell: Cell, ns: str, stead: Stead) -> None:
     fields = {row[0]: " ".join(row[1:]) for row in stead("operation", "show", second.rows[1][0]).rows}
     assert fields.items() >= {"outcome": "queued", "phase": "queued", "place": "2"}.items()
     told = stead("explain", path, "reboot", "--queue")
-    assert (told.code, "it would wait its turn" in told.out) == (Code.DONE, True)
-    assert "it would wait its turn" in stead("vm", "reboot", path, "--queue", "--dry-run").out
+    assert (told.code, "it would be queued" in told.out) == (Code.DONE, True)
+    assert "it would be queued" in stead("vm", "reboot", path, "--queue", "--dry-run").out
 
 
 @pytest.mark.req("X-11")
@@ -87,7 +87,7 @@ def test_queues(cell: Cell, ns: str, stead: Stead) -> None:
     whole = json.loads(stead("queue", "show", path, "-o", "json").out)
     assert (whole["waiting"], [item["position"] for item in whole["items"]]) == (2, [1, 2])
     assert stead("queue", "stop", path).rows[1] == [f"/{path}", "2", "yes"]
-    assert "takes nothing more" in stead("queue", "show", path).err
+    assert "accepts no operations" in stead("queue", "show", path).err
     assert stead("vm", "reboot", path, "--queue").code == Code.REFUSED
     assert stead("queue", "stop").code == Code.USAGE
     assert stead("queue", "stop", path, "--all").code == Code.USAGE

@@ -48,7 +48,7 @@ def test_a_kind_comes_and_goes(stead: Stead, tmp_path: Path) -> None:
     assert json.loads(stead("lifecycle", "registered", "memo", "-o", "json").out)["version"] == 1
     assert stead("lifecycle", "registered", "vm").code == Code.NOT_FOUND
     gone = stead("lifecycle", "unregister", "memo")
-    assert (gone.code, gone.out) == (Code.DONE, "memo is not there any more\n")
+    assert (gone.code, gone.out) == (Code.DONE, "memo is removed\n")
     assert stead("lifecycle", "unregister", "memo").code == Code.NOT_FOUND
 
 
@@ -72,15 +72,15 @@ def test_resources_of_it_are_made_asked_and_looked_at(stead: Stead, note: None, 
     assert stead("resource", "list", "note", "desk").rows[1] == ["/desk/n1", "Open", "stable"]
     shown = json.loads(stead("resource", "show", "desk/n1", "-o", "json").out)
     assert (shown["kind"], shown["spec"]) == ("note", {"text": "milk", "where": "market"})
-    rehearsed = stead("resource", "ask", "desk/n1", "close", "--dry-run")
+    rehearsed = stead("resource", "request", "desk/n1", "close", "--dry-run")
     assert (rehearsed.code, "Closed" in rehearsed.out) == (Code.DONE, True)
-    assert stead("resource", "ask", "desk/n1", "close").code == Code.DONE
-    refused = stead("resource", "ask", "desk/n1", "close")
-    assert (refused.code, "could be asked instead: delete" in refused.err) == (Code.REFUSED, True)
-    unheard = stead("resource", "ask", "desk/n1", "burn")
+    assert stead("resource", "request", "desk/n1", "close").code == Code.DONE
+    refused = stead("resource", "request", "desk/n1", "close")
+    assert (refused.code, "allowed actions: delete" in refused.err) == (Code.REFUSED, True)
+    unheard = stead("resource", "request", "desk/n1", "burn")
     assert (unheard.code, "[unknown-action]" in unheard.err) == (Code.USAGE, True)
     explained = stead("explain", "desk/n1", "close")
-    assert (explained.code, "could be asked: delete" in explained.out) == (Code.REFUSED, True)
+    assert (explained.code, "allowed actions: delete" in explained.out) == (Code.REFUSED, True)
     cell.numbered()
     assert [row[4] for row in stead("journal", "desk/n1").rows[1:3]] == ["create", "close"]
     assert stead("resource", "delete", "desk/n1").code == Code.DONE

@@ -61,4 +61,4 @@ def test_wrong_use(cell: Cell, ns: str, stead: Stead) -> None:
     stead("scaling", "demand", f"{ns}/web", "1")
     late = stead("scaling", "demand", f"{ns}/web", "1", "--at", "2020-01-01T00:00:00Z")
     assert (late.code, late.out) == (Code.DONE, f"{ns}/web knew the demand\n")
-    assert late.err == "a newer figure is known: this one changes nothing\n"
+    assert late.err == "the policy has a newer figure: this one changes nothing\n"

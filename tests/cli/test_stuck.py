@@ -32,7 +32,7 @@ def test_what_is_stuck_says_why_and_what_to_do(cell: Cell, ns: str, stead: Stead
     path = f"{ns}/m/g/1"
     id = begin(stead, path)
     quiet = stead("stuck", "--below", ns)
-    assert (quiet.code, quiet.rows[1:], quiet.err) == (Code.DONE, [], "nothing is stuck\n")
+    assert (quiet.code, quiet.rows[1:], quiet.err) == (Code.DONE, [], "no operation is stuck\n")
     aged(cell, f"/{path}", DEADLINE + 5)
     ticked(cell)
     answer = stead("stuck", "--below", ns)
@@ -54,8 +54,8 @@ def test_what_is_stuck_says_why_and_what_to_do(cell: Cell, ns: str, stead: Stead
     assert "settled to Undefined, from Creating; for it, create ended unknown" in row
     assert "no agent could observe it" in row
     assert f"stead operation retry {id}" in row
-    assert stead("stuck", "--below", ns, "--lately", "0s").rows[1:] == []
-    assert stead("stuck", "--lately", "soon").code == Code.USAGE
+    assert stead("stuck", "--below", ns, "--recent", "0s").rows[1:] == []
+    assert stead("stuck", "--recent", "soon").code == Code.USAGE
 
 
 @pytest.mark.req("X-12")
@@ -71,7 +71,7 @@ def test_what_is_under_way_says_for_how_long(cell: Cell, ns: str, stead: Stead) 
         aged(cell, f"/{ns}/m/g/{n}", DEADLINE + 5)
     ticked(cell)
     some = stead("stuck", "--below", ns, "--limit", "1")
-    assert (len(some.rows), some.err) == (2, "these are the first 1; there are others\n")
+    assert (len(some.rows), some.err) == (2, "the first 1 are listed; more exist\n")
 
 
 def test_how_long_is_told_in_a_line() -> None:

@@ -1,4 +1,4 @@
-"""`stead vm diff`, `orphan list`, `lane list`, and drift in `stead journal`, on a whole cell with a real provider."""
+"""`stead vm drift`, `orphan list`, `lane list`, and drift in `stead journal`, on a whole cell with a provider."""
 
 from __future__ import annotations
 
@@ -69,22 +69,22 @@ async def test_what_differs(
 ) -> None:
     async with whole(migrated, nats_server, world, monkeypatch) as w:
         await put(migrated, "/ns/m/a-disk", w.lane, "disk", "CREATED")
-        answer = await w.stead("vm", "diff")
+        answer = await w.stead("vm", "drift")
         assert (answer.code, answer.err) == (Code.DONE, "0 of 3 differ\n")
         assert answer.rows == [["PATH", "BELIEVED", "SEEN", "AGREES", "LANE"]]
         await w.drift("stop", PATHS[1])
-        answer = await w.stead("vm", "diff", "ns/m")
+        answer = await w.stead("vm", "drift", "ns/m")
         assert (answer.code, answer.err) == (Code.FAILED, "1 of 3 differ\n")
         assert answer.rows[1:] == [[PATHS[1], "Running", "Suspended", "no", w.lane]]
-        answer = await w.stead("vm", "diff", "--all")
+        answer = await w.stead("vm", "drift", "--all")
         assert (answer.code, [row[3] for row in answer.rows[1:]]) == (Code.FAILED, ["yes", "no", "yes"])
-        assert (await w.stead("vm", "diff", "-o", "name")).out == f"{PATHS[1]}\n"
-        wide = (await w.stead("vm", "diff", "-o", "wide")).rows
+        assert (await w.stead("vm", "drift", "-o", "name")).out == f"{PATHS[1]}\n"
+        wide = (await w.stead("vm", "drift", "-o", "wide")).rows
         assert (wide[0][5:], wide[1][5]) == (["EXPECTED", "CONFIRMED"], "Running")
-        (found,) = json.loads((await w.stead("vm", "diff", "-o", "json")).out)
+        (found,) = json.loads((await w.stead("vm", "drift", "-o", "json")).out)
         assert (found["path"], found["observed"], found["matches"]) == (PATHS[1], "Suspended", False)
-        assert yaml.safe_load((await w.stead("vm", "diff", "-o", "yaml")).out) == [found]
-        one = await w.stead("vm", "diff", PATHS[0], "--all")
+        assert yaml.safe_load((await w.stead("vm", "drift", "-o", "yaml")).out) == [found]
+        one = await w.stead("vm", "drift", PATHS[0], "--all")
         assert (one.code, one.rows[1][:4]) == (Code.DONE, [PATHS[0], "Running", "Running", "yes"])
         assert json.loads((await w.stead("vm", "show", PATHS[1], "-o", "json")).out)["state"] == "Running"
 
@@ -102,7 +102,7 @@ async def test_of_whom_nobody_can_say(
         await ask(w.one, world, "suspend", PATHS[1])
         await until(partial(w.worked_on, PATHS[1]))
         await w.drift("break", PATHS[2])
-        answer = await w.stead("vm", "diff", "--all")
+        answer = await w.stead("vm", "drift", "--all")
         assert answer.code == Code.FAILED
         assert answer.err == "1 of 3 differ, 1 moving, 1 in a state that says nothing\n"
         assert answer.rows[1:] == [
@@ -111,7 +111,7 @@ async def test_of_whom_nobody_can_say(
             [PATHS[2], "Running", "broken", "no", w.lane],
         ]
         await world.fault(kind="drop", verb="describe")
-        answer = await w.stead("vm", "diff")
+        answer = await w.stead("vm", "drift")
         assert (answer.code, answer.err) == (Code.DONE, "0 of 3 differ, 2 could not be looked at, 1 moving\n")
 
 
@@ -133,7 +133,7 @@ async def test_drift_is_told_in_the_journal(
             ["succeeded", "create", "Creating", "Running", "agent"],
             ["observed", "Suspended", "(drift)", "Running", "Suspended", "agent"],
         ]
-        answer = await w.stead("vm", "diff")
+        answer = await w.stead("vm", "drift")
         assert (answer.code, answer.err) == (Code.DONE, "0 of 1 differ\n")
 
 

@@ -106,11 +106,11 @@ def test_joined_repeated_and_idle_are_told(cell: Cell, ns: str, stead: Stead) ->
     stead("vm", "create", path, *AT, "--detach", "--key", f"{ns}-1")
     again = stead("vm", "create", path, *AT, "--detach", "--key", f"{ns}-1")
     assert again.code == Code.DONE
-    assert "was let in before, under the same key" in again.err
+    assert "was accepted before, with the same key" in again.err
     cell.settle(f"/{path}")
     stead("vm", "terminate", path, "--detach")
     joined = stead("vm", "terminate", path, "--detach")
-    assert "is under way already; joined operation" in joined.err
+    assert "is in progress already; joined operation" in joined.err
     cell.settle(f"/{path}")
     idle = stead("vm", "terminate", path)
     assert (idle.code, idle.out, idle.err) == (Code.DONE, "", f"terminate of /{path}: nothing to do\n")
@@ -138,7 +138,7 @@ def test_dry_run(cell: Cell, stead: Stead, vm: str) -> None:
 
 def test_a_dry_run_of_what_would_do_nothing(stead: Stead, vm: str) -> None:
     stead("vm", "terminate", vm)
-    assert "there would be nothing to do" in stead("vm", "terminate", vm, "--dry-run").out
+    assert "nothing to do" in stead("vm", "terminate", vm, "--dry-run").out
 
 
 # Refusals
@@ -155,11 +155,11 @@ def test_a_refusal_says_why_who_and_what_instead(cell: Cell, ns: str, stead: Ste
     assert said[1] == "  state: Creating"
     assert said[2].startswith(f"  held by: create of /{path} by ann since 20")
     assert said[2].endswith(f", operation {id}")
-    assert said[3] == "  try again in 15 s"
+    assert said[3] == "  retry in 15 s"
     cell.settle(f"/{path}")
     said = stead("vm", "resume", path).err.splitlines()
     assert said[0] == "error: resume cannot start in Running; it could be forced, with a reason [wrong-state]"
-    assert "  could be asked instead: suspend, reboot, terminate, refresh" in said
+    assert "  allowed actions: suspend, reboot, terminate, refresh" in said
 
 
 def test_force_needs_a_reason(cell: Cell, ns: str, stead: Stead) -> None:

@@ -44,7 +44,7 @@ def test_installed_wheel_with_packaged_postgres_runs_what_it_prints_and_leaves_n
         assert made.returncode == 0, made.stderr
         said = {verb: one.stead(f"{verb} {rest}") for verb, rest in commands}
         assert said["mci tree"].stdout.startswith("shop/web  Running:6 (R:6/6)\n")
-        assert "would be refused" in said["explain"].stdout
+        assert "would be rejected" in said["explain"].stdout
         booked = re.search(r"^  stead (lease create lab/monday .*)", one.said(), re.M)
         assert booked is not None
         assert one.stead(booked[1]).returncode == 0
@@ -72,7 +72,7 @@ def test_what_is_kept_is_there_the_next_time(open_folder: Path) -> None:
     with trial(open_folder, "--keep") as one:
         one.runs()
         assert one.stead("vm create shop/web/front/1 --provider aws --region us-east-1").returncode == 0
-        assert one.stead("host fail h1 --why power").returncode == 0
+        assert one.stead("host fail h1 --reason power").returncode == 0
         assert one.stead("host remove h2").returncode == 0
         assert one.stead("lane deny gcp.europe-west4 bank").returncode == 0
         one.end()

@@ -60,7 +60,7 @@ class Cell:
     def invite(self, name: str, *lanes: str, lasting: str = "10m") -> str:
         """A token."""
         chosen = [word for lane in lanes for word in ("--lane", lane)]
-        return self.said("agent", "invite", name, *chosen, "--for", lasting).strip()
+        return self.said("agent", "invite", name, *chosen, "--lifetime", lasting).strip()
 
     def join(self, name: str, *lanes: str) -> Path:
         """The folder of an identity that was given out over HTTP."""

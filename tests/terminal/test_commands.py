@@ -40,7 +40,7 @@ FAMILIES = {
     ),
     "any kind": (
         "stead vm create shop/any/front/1 --provider aws --region us-east-1",
-        "stead resource ask shop/any/front/1 suspend",
+        "stead resource request shop/any/front/1 suspend",
     ),
     "datacenter": ("stead account create acme", "stead account disable acme"),
     "reservation": ("stead lease create lab/monday --from now --to +1h", "stead lease delete lab/monday"),

@@ -1,4 +1,4 @@
-"""`stead agent`: run agents, and say who may be one."""
+"""`stead agent`: run agents, and manage their identities."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stead.cli import serve
+from stead.cli.command import command, group
 from stead.cli.durations import duration
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail, line, note
@@ -17,7 +18,7 @@ from stead.lifecycle.files.times import seconds
 from stead.pki.files import FileExists
 from stead.pki.identity import DESCRIPTION, Candidate, Description
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run agents, and say who may be one.")
+app = group()
 
 
 def _standing(agent: AgentIdentity) -> str:
@@ -44,47 +45,47 @@ AGENTS: Columns[AgentIdentity] = Columns(
     name=lambda agent: agent.name,
 )
 
-app.command(
-    "run",
-    short_help="Run an agent.",
-    epilog="Example: stead agent run --lane aws.us-east-1 --set url=http://127.0.0.1:7780",
-)(serve.agent)
+command(app, "stead agent run --lane aws.us-east-1 --set url=http://127.0.0.1:7780", "run")(serve.agent)
 
 
-@app.command(short_help="Let an agent join.", epilog="Example: stead agent invite a1 --lane aws.us-east-1 --for 30m")
+@command(app, "stead agent invite a1 --lane aws.us-east-1 --lifetime 30m")
 def invite(
-    name: Annotated[str, typer.Argument(help="The agent's name.")],
-    lane: Annotated[list[str], typer.Option("--lane", help="A lane that it may serve; may be repeated.")],
-    lasting: Annotated[
-        str, typer.Option("--for", metavar="TIME", callback=duration, help="How long the token holds: 90s, 10m, 1h.")
+    name: Annotated[str, typer.Argument(help="Name of the agent.")],
+    lane: Annotated[list[str], typer.Option("--lane", help="Lane that the agent may serve. Repeatable.")],
+    lifetime: Annotated[
+        str,
+        typer.Option("--lifetime", metavar="TIME", callback=duration, help="Lifetime of the token: 90s, 10m, 1h."),
     ] = "1h",
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Print a token with which one agent may join, once, under this name and for these lanes.
+    """Create a token with which one agent joins once.
 
-    The token is printed here and kept nowhere. Hand it over as you would a password.
+    The agent joins with this name and for these lanes. The token is printed here and kept nowhere: hand it over as
+    you would a password.
     """
     with reach(server) as client:
-        made = client.invite_agent(name, lane, seconds(lasting))
-    note(f"{made.name} may join until {clock(made.expires_at)}, for {', '.join(made.lanes)}. Where it is to run:")
+        made = client.invite_agent(name, lane, seconds(lifetime))
+    note(f"{made.name} may join until {clock(made.expires_at)}, for {', '.join(made.lanes)}. On its machine:")
     note(f"  stead agent join --server {server} --token TOKEN --identity {made.name}")
     note("The token, which is shown only now:")
     line(made.token)
 
 
-@app.command(
-    short_help="Become an agent that was invited.",
-    epilog='Example: stead agent join --server https://stead.example:7770 --token "$TOKEN" --identity a1',
-)
+@command(app, 'stead agent join --server https://stead.example:7770 --token "$TOKEN" --identity a1')
 def join(
-    token: Annotated[str, typer.Option("--token", envvar="STEAD_JOIN_TOKEN", help="What `invite` printed.")],
-    identity: Annotated[Path, typer.Option("--identity", help="The folder to make, for the agent's identity.")],
-    name: Annotated[str, typer.Option("--name", help="Refuse a token that is for another agent than this.")] = "",
+    token: Annotated[
+        str, typer.Option("--token", envvar="STEAD_JOIN_TOKEN", help="Token that `stead agent invite` printed.")
+    ],
+    identity: Annotated[Path, typer.Option("--identity", help="New folder for the identity of the agent.")],
+    name: Annotated[str, typer.Option("--name", help="Reject a token for an agent with another name.")] = "",
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Make keys here, and have the server vouch for them. Private keys never leave the folder."""
+    """Create keys and have the server sign them, with an invitation token.
+
+    Private keys never leave the folder.
+    """
     if (identity / DESCRIPTION).exists():
-        fail(f"{identity} has an identity in it already", Code.USAGE)
+        fail(f"{identity}: the folder has an identity already", Code.USAGE)
     candidate = Candidate(name or "agent")
     with reach(server) as client:
         got = client.join_agent(token, candidate.user_key, candidate.request, candidate.proof, name)
@@ -97,18 +98,22 @@ def join(
     note(f"Run it with: stead agent run --identity {identity}")
 
 
-@app.command("list", short_help="Agents.", epilog="Example: stead agent list -o wide")
+@command(app, "stead agent list -o wide")
 def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Agents that have an identity or were heard of. One that was not heard of for 30 seconds is away."""
+    """List agents.
+
+    An agent without a heartbeat for 30 seconds is away.
+    """
     with reach(server) as client:
         write(client.agents().items, AGENTS, output)
 
 
-@app.command(short_help="Make an agent nobody.", epilog="Example: stead agent revoke a1")
-def revoke(name: Annotated[str, typer.Argument(help="The agent's name.")], server: Server = DEFAULT_SERVER) -> None:
-    """Its connections end at once, and it cannot come back. What it had in hand passes on when its custody is over.
+@command(app, "stead agent revoke a1")
+def revoke(name: Annotated[str, typer.Argument(help="Name of the agent.")], server: Server = DEFAULT_SERVER) -> None:
+    """Revoke the identity of an agent.
 
-    Other agents of its lanes go on. The name can be invited anew.
+    Its connections end at once, and it cannot reconnect. Its orders pass to other agents of its lanes when its
+    custody expires. The name can be invited again.
     """
     with reach(server) as client:
         gone = client.revoke_agent(name)

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from stead.cli.action_commands import add_observing, add_verb
+from stead.cli.change import ChangeOptions, change
 from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
-from stead.cli.list_show import add_list, add_show
-from stead.cli.listing import Columns, printable
+from stead.cli.listing import Columns
 from stead.cli.logs import add_logs
-from stead.cli.output import Code, ListFormat, fail
+from stead.cli.noun import Noun, Verb
+from stead.cli.output import Code, fail
 from stead.cli.paths import AppPath
-from stead.cli.progress import DryRun, How, Key, OnFailure, Queueing, Remedy, Wait, Why, change, on_conflict
-from stead.cli.server_commands import Output, Server, Timeout
 from stead.cli.spec_options import File, Settings, Spec, merged, read_spec, set_fields
-from stead.cli.spec_update import respec
-from stead.client import DEFAULT_SERVER, Resource
-
-KIND, NOUN = "appinst", "app"
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Apps at edge sites.")
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+from stead.cli.spec_update import update_spec
+from stead.client import Resource
 
 
 class Restart(StrEnum):
@@ -38,99 +29,84 @@ class Restart(StrEnum):
 
 def _command(one: Resource) -> str:
     words = one.spec.get("command", "")
-    return printable(" ".join(map(str, words)) if isinstance(words, list) else str(words))
+    return " ".join(map(str, words)) if isinstance(words, list) else str(words)
 
 
 APPS: Columns[Resource] = Columns(
     narrow=(PATH, STATE, CLASS, OPERATION),
-    wide=(
-        LANE,
-        PHASE,
-        BY,
-        CHANGED,
-        SEEN,
-        CREATED,
-        ("COMMAND", _command),
-    ),
-    name=lambda one: one.path,
+    wide=(LANE, PHASE, BY, CHANGED, SEEN, CREATED, ("COMMAND", _command)),
 )
+APP = Noun(
+    "appinst",
+    AppPath,
+    "an app",
+    "apps",
+    "lab/berlin/one/web",
+    name="app",
+    columns=APPS,
+    show="its state, its operation, its spec, and the facts that the site reported",
+    verbs={
+        "undo": Verb("Roll back a failed change whose error was kept.", forceable=False),
+        "delete": "Stop and delete an app.",
+    },
+)
+app = APP.app
+add_logs(app, AppPath, "an app", "stead app logs lab/berlin/one/web --follow")
 
 Command = Annotated[
     list[str] | None,
-    typer.Argument(metavar="COMMAND", help="What it runs, with its arguments, after two dashes.", show_default=False),
+    typer.Argument(metavar="COMMAND", help="Program and arguments, after two dashes.", show_default=False),
 ]
 Env = Annotated[
     list[str] | None,
-    typer.Option("--env", help="A variable of its environment. May be repeated.", metavar="NAME=VALUE"),
+    typer.Option("--env", help="Environment variable. Repeatable.", metavar="NAME=VALUE"),
 ]
 Restarts = Annotated[
-    Restart | None, typer.Option("--restart", help="When it is started again after it ended. Without it: always.")
+    Restart | None, typer.Option("--restart", help="When the app is restarted after it ended; default always.")
 ]
 
 
-@app.command(
-    short_help="Run an app.",
-    epilog="Example: stead app create lab/berlin/one/web --env PORT=8080 -- python3 -m http.server 8080",
-)
+@APP.change("lab/berlin/one/web --env PORT=8080 -- python3 -m http.server 8080", extra=("on_failure", "queue"))
 def create(
+    options: ChangeOptions,
     path: AppPath,
     command: Command = None,
     file: File = None,
     env: Env = None,
     restart: Restarts = None,
     settings: Settings = None,
-    on_failure: OnFailure = Remedy.ROLLBACK,
-    reason: Why = "",
-    queue: Queueing = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Run an app in a cluster at a site, and follow it until it is up."""
-    said = _said(command, env, restart, settings)
-    spec = _with(read_spec(file) if file is not None else {}, said)
+    """Run an app in a cluster at a site."""
+    spec = _with(read_spec(file) if file is not None else {}, _fields(command, env, restart, settings))
     if not (spec.get("command") or spec.get("image")):
-        says = "say what it runs: a command after two dashes or in a file, or an image"
-        raise typer.BadParameter(says, param_hint="COMMAND, --file, --set image=NAME")
-    wishes = {"on_failure": on_failure, "reason": reason, "on_conflict": on_conflict(queue)}
-    change(server, path, "create", How(output, wait, timeout, dry_run, key), kind=KIND, spec=spec, **wishes)
+        text = "an app needs a command, after two dashes or in a file, or an image"
+        raise typer.BadParameter(text, param_hint="COMMAND, --file, --set image=NAME")
+    change(options, path, "create", spec=spec)
 
 
-@app.command(
-    short_help="Change an app.",
-    epilog="Example: stead app update lab/berlin/one/web --env PORT=8081 -- python3 -m http.server 8081",
-)
+@APP.change("lab/berlin/one/web --env PORT=8081 -- python3 -m http.server 8081", extra=("on_failure", "queue"))
 def update(
+    options: ChangeOptions,
     path: AppPath,
     command: Command = None,
     file: File = None,
     env: Env = None,
     restart: Restarts = None,
     settings: Settings = None,
-    on_failure: OnFailure = Remedy.ROLLBACK,
-    reason: Why = "",
-    queue: Queueing = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Change an app to the spec of a file; without one, only what is said here. NAME=null leaves a field out."""
+    """Update an app to the spec in a file, or only the fields given here.
+
+    NAME=null removes a field.
+    """
     whole = read_spec(file) if file is not None else None
-    said = _said(command, env, restart, settings)
-    if whole is None and not said:
-        raise typer.BadParameter("say what it is to become", param_hint="COMMAND, --file, --env, --restart, --set")
-    how = How(output, wait, timeout, dry_run, key)
-    wishes = {"on_failure": on_failure, "reason": reason, "on_conflict": on_conflict(queue)}
-    respec(server, path, KIND, how, whole, lambda spec: _with(spec, said), **wishes)
+    fields = _fields(command, env, restart, settings)
+    if whole is None and not fields:
+        text = "an update needs a spec or fields of one"
+        raise typer.BadParameter(text, param_hint="COMMAND, --file, --env, --restart, --set")
+    update_spec(options, path, whole, lambda spec: _with(spec, fields))
 
 
-def _said(
+def _fields(
     command: list[str] | None, env: list[str] | None, restart: Restart | None, settings: list[str] | None
 ) -> Spec:
     """The fields of a spec that were given one by one."""
@@ -144,13 +120,13 @@ def _said(
     return fields
 
 
-def _with(spec: Spec, said: Spec) -> Spec:
-    """A spec with what was said; variables go beside those that it has."""
-    there: Any = spec.get("env")
-    more: Any = said.get("env")
-    if isinstance(there, dict) and isinstance(more, dict):
-        said = {**said, "env": {**there, **more}}
-    return merged(spec, said)
+def _with(spec: Spec, fields: Spec) -> Spec:
+    """A spec with some fields set; variables of the environment are added to those that it has."""
+    present: Any = spec.get("env")
+    added: Any = fields.get("env")
+    if isinstance(present, dict) and isinstance(added, dict):
+        fields = {**fields, "env": {**present, **added}}
+    return merged(spec, fields)
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -158,23 +134,3 @@ def _variable(text: str) -> tuple[str, str]:
     if not (name and equals):
         fail(f"--env takes NAME=VALUE, not {text!r}", Code.USAGE)
     return name, value
-
-
-for _action, _says in (
-    ("undo", "Take back a change that failed, where the error was kept."),
-    ("delete", "Stop an app, and delete it."),
-):
-    add_verb(app, KIND, AppPath, _action, _says, "lab/berlin/one/web", NOUN, forceable=_action != "undo")
-
-
-add_observing(app, KIND, AppPath, "lab/berlin/one/web", NOUN)
-add_list(app, KIND, APPS, "Apps", "stead app list lab/berlin --watch")
-add_show(
-    app,
-    KIND,
-    AppPath,
-    "An app, as it is or as it was.",
-    "An app: its state, what is going on, its spec, and what the site said of it.",
-    "stead app show lab/berlin/one/web -o yaml",
-)
-add_logs(app, AppPath, "an app", "stead app logs lab/berlin/one/web --follow")

@@ -27,11 +27,13 @@ SOON = 1.0
 
 
 def archive(
-    before: Annotated[str, typer.Option(metavar="DATE", help="Lines from before this day, in UTC; never of today.")],
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", file_okay=False, help="The folder of the files.")],
+    before: Annotated[
+        str, typer.Option(metavar="DATE", help="Day before which lines are archived, in UTC; at most today.")
+    ],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", file_okay=False, help="Folder of the files.")],
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Take old lines out of the journal, into files: a file for each day.
+    """Archive old lines of the journal into files, one for each day.
 
     Each file is looked at once it is on the disk. A line leaves the database only when its file is there, and the
     chain of hashes goes on over what has left: `stead journal verify --archives DIR` goes over all of it. Keep the

@@ -1,4 +1,4 @@
-"""`stead backup`: the whole cell in a file, back from it, and what providers have beside what came back."""
+"""`stead backup`: back up a cell, restore it, and compare its records with what providers have."""
 
 from __future__ import annotations
 
@@ -22,34 +22,26 @@ from stead.backup import (
     ToolFailed,
     ToolMissing,
 )
+from stead.cli.command import command, group
 from stead.cli.comparing import compare
 from stead.cli.listing import printable
 from stead.cli.output import Code, Format, data, fail, line, note
 from stead.cli.serve import Cell, Database, unlocked
-from stead.cli.server_commands import Server, clock, plain, reach
+from stead.cli.server_commands import Server, SingleOutput, clock, plain, reach
 from stead.client import DEFAULT_SERVER
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The whole cell in a file, and back.")
+app = group()
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup.", show_default=False)]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="File of the backup.", show_default=False)]
 Held = Annotated[
-    bool, typer.Option("--hold/--no-hold", help="Whether the cell orders no change until `stead backup release`.")
+    bool, typer.Option("--hold/--no-hold", help="Hold orders until `stead backup release`, or send them.")
 ]
-OneOutput = Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")]
 
 
-@app.callback()
-def backup_() -> None:
-    """The whole cell in a file, and back."""
-
-
-@app.command(
-    short_help="Back the cell up.",
-    epilog="Example: stead backup create monday.stead --database postgresql://postgres@127.0.0.1/stead",
-)
+@command(app, "stead backup create monday.stead --database postgresql://postgres@127.0.0.1/stead")
 def create(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to. It is not there yet.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="New file of the backup.", show_default=False)],
     database: Database,
     cell: Cell = "main",
     copy_to: Annotated[
@@ -58,21 +50,21 @@ def create(
             "--copy-to",
             envvar="STEAD_BACKUP_COPY_TO",
             metavar="FOLDER|S3",
-            help="Where a copy goes: a folder, or s3://BUCKET/FOLDER; repeatable.",
+            help="Folder of a copy, or s3://BUCKET/FOLDER. Repeatable.",
         ),
     ] = None,
-    output: OneOutput = Format.TABLE,
+    output: SingleOutput = Format.TABLE,
 ) -> None:
-    """Back the cell up into one file, while it runs. Nobody waits for it.
+    """Back up a running cell into one file, without blocking it.
 
-    All that was accepted before the command began is in it. The file is for its owner alone: it has everything that
-    the database has. What the bus carries is not needed, and neither is what agents know.
+    Every request that was accepted before the command began is in it. Only its owner may read the file: it has
+    everything that the database has. Messages of the bus and state of agents are not needed.
 
     When the file and all copies are there, the cell notes the backup: its age is the metric
     `stead_backup_age_seconds`. Credentials and endpoint of S3 come from the environment, as for AWS's own programs.
     """
     if file.exists():
-        fail(f"{file} is there already", Code.REFUSED)
+        fail(f"{file} exists already; name a new file", Code.REFUSED)
     dsn = unlocked(context, database)
     taken = _done(backup.take(dsn, file, cell))
     copies = [_copied(file, to) for to in copy_to or ()]
@@ -82,27 +74,24 @@ def create(
         note("the cell does not know of this backup: its database takes no change, or its schema is older than this")
 
 
-@app.command(short_help="Whether a backup is whole.", epilog="Example: stead backup verify monday.stead")
-def verify(file: File, output: OneOutput = Format.TABLE) -> None:
-    """Read all of a backup, compare it with its manifest, and say what it is of. Needs no database."""
+@command(app, "stead backup verify monday.stead")
+def verify(file: File, output: SingleOutput = Format.TABLE) -> None:
+    """Check a backup against its manifest, without a database."""
     try:
         _show(backup.verify(file), file, output)
     except BrokenArchive as error:
         fail(str(error))
 
 
-@app.command(
-    short_help="Bring a backup back.",
-    epilog="Example: stead backup restore monday.stead --database postgresql://postgres@127.0.0.1/stead_new",
-)
+@command(app, "stead backup restore monday.stead --database postgresql://postgres@127.0.0.1/stead_new")
 def restore(context: typer.Context, file: File, database: Database, hold: Held = True) -> None:
-    """Bring a backup back into an empty database, all of it or nothing, and raise the cell's incarnation.
+    """Restore a backup into an empty database, all of it or nothing.
 
-    From then on nothing counts that agents were told, or have said, before. Stop the servers and controllers of the
-    old database first; agents may run on. An older schema is brought up to date.
+    The cell's incarnation is raised: orders and reports from before no longer count. Stop the servers and
+    controllers of the old database first; agents may keep running. An older schema is brought up to date.
 
-    The cell starts held: agents probe what was in progress, and the cell orders no change until
-    `stead backup release`.
+    The cell starts held: agents probe what was in progress, and the cell orders no change until `stead backup
+    release`.
     """
     done = _done(backup.restore(unlocked(context, database), file, hold=hold))
     of = done.manifest
@@ -119,24 +108,20 @@ def restore(context: typer.Context, file: File, database: Database, hold: Held =
     )
 
 
-@app.command(
-    "raise",
-    short_help="Say that a database went back in time.",
-    epilog="Example: stead backup raise --database postgresql://postgres@127.0.0.1/stead",
-)
+@command(app, "stead backup raise --database postgresql://postgres@127.0.0.1/stead", "raise")
 def raise_(
     context: typer.Context,
     database: Database,
     of: Annotated[
         Path | None,
-        typer.Option("--backup", metavar="FILE", help="The backup, where its dump was brought back by hand."),
+        typer.Option("--backup", metavar="FILE", help="File of the backup, if its dump was restored by hand."),
     ] = None,
     running: Annotated[
-        bool, typer.Option("--running", help="Though somebody is connected: after a failover, for one.")
+        bool, typer.Option("--running", help="Raise it while clients are connected, as after a failover.")
     ] = False,
     hold: Held = True,
 ) -> None:
-    """Raise the incarnation of a cell whose database was brought back by other means than `stead backup restore`.
+    """Raise the incarnation of a cell that was restored by other means.
 
     Do so after a restore of a base backup, after recovery to a point in time, and after a failover to a standby that
     may have lacked the last commits; before controllers start. The cell starts held, as after a restore, except with
@@ -150,35 +135,29 @@ def raise_(
     line(f"incarnation  {before} before, {after} from now on")
 
 
-@app.command(
-    "compare",
-    short_help="Compare every resource with what agents observe.",
-    epilog="Example: stead backup compare -o json",
-)
+@command(app, "stead backup compare -o json", "compare")
 def compare_(
-    below: Annotated[str, typer.Option(metavar="PATH", help="Only at this path or below it.")] = "/",
-    output: OneOutput = Format.TABLE,
+    below: Annotated[str, typer.Option(metavar="PATH", help="Path to compare, and below it; default all.")] = "/",
+    output: SingleOutput = Format.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """List every resource with the recorded state, the observed state, and what the cell would do next.
+    """Compare recorded and observed states of all resources after a restore.
 
-    What providers have and the cell does not know is listed, too: agents survey their lanes twice for that, since an
+    Each resource is listed with what the cell would do next. Objects that the cell does not know are listed, too:
+    agents survey their lanes twice for that, since an
     object counts as an orphan once it was found twice. Exit code 0: all is as recorded, and nothing is in progress.
     1: something differs, or is in progress.
     """
     compare(server, _absolute(below), output)
 
 
-@app.command(
-    short_help="Let a restored cell act.",
-    epilog="Example: stead backup release /shop/web",
-)
+@command(app, "stead backup release /shop/web")
 def release(
-    path: Annotated[str, typer.Argument(metavar="[PATH]", help="Only at this path and below it.")] = "/",
-    output: OneOutput = Format.TABLE,
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="Path to release, and below it; default all.")] = "/",
+    output: SingleOutput = Format.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Let a restored cell act: send the orders that wait for the release. Without PATH, the whole cell is released.
+    """Release a restored cell, or a path of it: send the orders on hold.
 
     `stead backup compare` shows beforehand what the cell would do. An operation that is not wanted any more can be
     cancelled first: `stead operation cancel`. The journal records the release.

@@ -1,4 +1,4 @@
-"""`stead bin`: what lies in the recycle bin, and until when."""
+"""`stead bin`: deleted resources that can still be restored."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ BINNED = tuple(
     for name, kind in KINDS.items()
     if any(state.expires is not None and state.expires.action == "destroy" for state in kind.states)
 )
-"""Kinds of which something may lie there."""
+"""Kinds with a recycle bin."""
 
 EXPIRY = "expiry"
-"""The timer that ends it."""
+"""The timer after which a deleted resource is destroyed."""
 
 BIN: Columns[Resource] = Columns(
     narrow=(
@@ -37,7 +37,10 @@ BIN: Columns[Resource] = Columns(
 
 
 def bin_(below: Under = "/", output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """What was deleted and can still be restored, in order of path, and when the clock destroys it."""
+    """List the recycle bin, with the time at which each resource is destroyed.
+
+    Resources are listed by path. `restore` of their noun restores one.
+    """
     with reach(server) as client:
         found = [[one for one in listed(client, kind, below) if EXPIRY in one.timers] for kind in BINNED]
     write(merge(*found, key=lambda one: one.path), BIN, output)

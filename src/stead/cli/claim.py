@@ -1,16 +1,15 @@
-"""`stead claim`: who may change what now."""
+"""`stead claim`: the rights of operations to change paths."""
 
 from __future__ import annotations
 
-import typer
-
+from stead.cli.command import command, group
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, note
 from stead.cli.paths import Below
 from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Claim
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Who may change what now.")
+app = group()
 
 CLAIMS: Columns[Claim] = Columns(
     narrow=(
@@ -25,16 +24,14 @@ CLAIMS: Columns[Claim] = Columns(
 )
 
 
-@app.callback()
-def claim() -> None:
-    """Who may change what now."""
-
-
-@app.command("list", short_help="Claims.", epilog="Example: stead claim list --below shop/web")
+@command(app, "stead claim list --below shop/web")
 def list_(below: Below = "/", output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """List claims on a path, below it and above it: each is an operation's right to change it, or to use it."""
+    """List claims on a path, below it and above it.
+
+    A claim is an operation's right to change a path, or to use it.
+    """
     with reach(server) as client:
         page = client.claims(below=below)
     write(page.items, CLAIMS, output)
     if page.more:
-        note("there are more; name a longer path with --below")
+        note("more claims exist; name a longer path with --below")

@@ -7,22 +7,18 @@ from typing import Annotated
 import typer
 
 from stead.catalog.edge import lane_of
-from stead.cli.action_commands import add_verb
+from stead.cli.change import ChangeOptions, change
 from stead.cli.columns import BY, CREATED, LANE, OPERATION, PATH, STATE
+from stead.cli.command import command
 from stead.cli.durations import duration
-from stead.cli.list_show import add_list, add_show
 from stead.cli.listing import Columns
-from stead.cli.output import Code, ListFormat, fail, line, note
+from stead.cli.noun import Noun, Verb
+from stead.cli.output import Code, fail, line, note
 from stead.cli.paths import CloudletPath
-from stead.cli.progress import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
-from stead.cli.server_commands import Output, Server, Timeout, clock, reach
+from stead.cli.server_commands import Server, clock, reach
 from stead.cli.spec_options import Settings, spec_of
 from stead.client import DEFAULT_SERVER, NotFound, ProblemError, Resource
 from stead.lifecycle.files.times import seconds
-
-KIND = "cloudlet"
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Edge sites, each with an agent of its own.")
 
 
 def _agent(site: Resource) -> str:
@@ -41,59 +37,65 @@ SITES: Columns[Resource] = Columns(
         OPERATION,
     ),
     wide=(LANE, BY, CREATED),
-    name=lambda site: site.path,
 )
+CLOUDLET = Noun(
+    "cloudlet",
+    CloudletPath,
+    "a site",
+    "sites",
+    "lab/berlin",
+    columns=SITES,
+    show="its state and since when, its agent, and what the agent can create",
+    observed=False,
+    verbs={"delete": Verb("Delete a site without resources.", forceable=False)},
+)
+app = CLOUDLET.app
+RequiredReason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason; kept with the operation.")]
 
 
-@app.command(short_help="Make a site.", epilog="Example: stead cloudlet create lab/berlin --wait --timeout 10m")
+@CLOUDLET.change("lab/berlin --wait --timeout 10m")
 def create(
+    options: ChangeOptions,
     path: CloudletPath,
     settings: Settings = None,
-    reason: Why = "",
     wait: Annotated[
         bool, typer.Option("--wait/--detach", help="Follow it until its agent is connected, or return at once.")
     ] = False,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Make a site. It is ready when its agent has connected; without --wait the command returns before that."""
-    how = How(output, wait, timeout, dry_run, key)
-    change(server, path, "create", how, kind=KIND, spec=spec_of(None, settings), reason=reason)
-    if not wait and not dry_run:
-        note(f"It waits for its agent: stead cloudlet invite {path.removeprefix('/')}")
+    """Create a site, which is ready when its agent has connected."""
+    change(options, path, "create", spec=spec_of(None, settings))
+    if not wait and not options.dry_run:
+        note(f"{path} waits for its agent: stead cloudlet invite {path.removeprefix('/')}")
 
 
-@app.command(short_help="Let a site's agent join.", epilog="Example: stead cloudlet invite lab/berlin --for 30m")
+@command(app, "stead cloudlet invite lab/berlin --lifetime 30m")
 def invite(
     path: CloudletPath,
-    name: Annotated[
-        str, typer.Option("--name", help="The agent's name. Without it: the namespace's and the site's.")
-    ] = "",
-    lasting: Annotated[
-        str, typer.Option("--for", metavar="TIME", callback=duration, help="How long the token holds: 90s, 10m, 1h.")
+    name: Annotated[str, typer.Option("--name", help="Name of the agent; default NAMESPACE-SITE.")] = "",
+    lifetime: Annotated[
+        str,
+        typer.Option("--lifetime", metavar="TIME", callback=duration, help="Lifetime of the token: 90s, 10m, 1h."),
     ] = "1h",
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Print a token with which one agent may join, once, for this one site, and say what to type there.
+    """Create a token with which the agent of a site joins once.
 
-    The token is printed here and kept nowhere. Hand it over as you would a password.
+    The token is printed here and kept nowhere: hand it over as you would a password. The commands to type at the site
+    are printed, too.
     """
     lane = lane_of(path)
     with reach(server) as client:
         try:
             client.resource(path)
         except NotFound:
-            note(f"there is no site {path} yet; make it: stead cloudlet create {path.removeprefix('/')}")
+            note(f"site {path} does not exist yet; create it: stead cloudlet create {path.removeprefix('/')}")
         try:
-            made = client.invite_agent(name or agent_of(path), [lane], seconds(lasting))
+            made = client.invite_agent(name or agent_of(path), [lane], seconds(lifetime))
         except ProblemError as error:
             if error.problem.code != "no-identities":
                 raise
             fail(
-                f"{error.problem.detail}; nobody needs a token here. On the site:\n"
+                f"{error.problem.detail}; agents of this cell need no token. On the site:\n"
                 f"  stead agent run --nats URL --cell CELL --lane {lane} --name {agent_of(path)} {DRIVER}",
                 Code.REFUSED,
             )
@@ -105,7 +107,7 @@ def invite(
 
 
 DRIVER = "--driver process --set root=/var/lib/stead"
-"""What an agent is told that makes clusters and apps on its own machine."""
+"""Options of an agent that runs clusters and apps on its own machine."""
 
 
 def agent_of(path: str) -> str:
@@ -113,85 +115,45 @@ def agent_of(path: str) -> str:
     return "-".join(path.split("/")[1:3])
 
 
-@app.command(
-    short_help="Replace a site's agent by one of another version.",
-    epilog="Example: stead cloudlet upgrade lab/berlin --to 1.2.0 --timeout 1h",
-)
+@CLOUDLET.change("lab/berlin --to 1.2.0 --timeout 1h", extra=("queue",))
 def upgrade(
+    options: ChangeOptions,
     path: CloudletPath,
-    to: Annotated[str, typer.Option("--to", metavar="VERSION", help="The version that it is to have.")],
-    reason: Why = "",
-    queue: Queueing = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
+    to: Annotated[str, typer.Option("--to", metavar="VERSION", help="Version to upgrade to.")],
 ) -> None:
-    """Have a site's agent start one of another version, which takes its place. Until then nothing changes there."""
-    how = How(output, wait, timeout, dry_run, key)
-    wishes = {"spec": {"version": to}, "reason": reason, "on_conflict": on_conflict(queue)}
-    change(server, path, "upgrade", how, kind=KIND, **wishes)
+    """Upgrade the agent of a site to another version.
 
-
-@app.command(
-    short_help="Declare a failed upgrade dealt with.",
-    epilog='Example: stead cloudlet resolve lab/berlin --reason "the disk was full"',
-)
-def resolve(
-    path: CloudletPath,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stays with the operation.")],
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """Say that a failed upgrade is dealt with: what is on the site may be changed again. It is for admins."""
-    change(server, path, "resolve", How(output, True, None, dry_run, key), kind=KIND, reason=reason)
-
-
-@app.command(
-    short_help="Forget a site whose agent will not come back.",
-    epilog='Example: stead cloudlet forget lab/berlin --reason "the machine burnt down"',
-)
-def forget(
-    path: CloudletPath,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the journal.")],
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """Remove the records of a site whose agent will not come back, and of all that is on it. It is for admins.
-
-    Nothing is changed on the site: what may run there is listed as orphans of its lane. The name is free afterwards.
-    An agent that comes back for the site is told that it was forgotten, and ends.
+    The agent starts one of the other version, which takes its place. Until then nothing changes at the site.
     """
-    change(server, path, "forget", How(output, wait, timeout, dry_run, key), kind=KIND, reason=reason)
-    if wait and not dry_run:
-        _tell_left_behind(server, lane_of(path))
+    change(options, path, "upgrade", spec={"version": to})
 
 
-def _tell_left_behind(server: str, lane: str) -> None:
-    """Write what may run on at a site that was forgotten."""
+@CLOUDLET.change('lab/berlin --reason "the disk was full"', without=("wait", "timeout"))
+def resolve(options: ChangeOptions, path: CloudletPath, reason: RequiredReason) -> None:
+    """Declare a failed upgrade resolved (admins only).
+
+    Resources at the site can be changed again.
+    """
+    change(options, path, "resolve")
+
+
+@CLOUDLET.change('lab/berlin --reason "the machine burnt down"')
+def forget(options: ChangeOptions, path: CloudletPath, reason: RequiredReason) -> None:
+    """Remove the records of a site whose agent is lost (admins only).
+
+    Records of all its resources are removed, too. Nothing is changed on the site: what may run there is listed as
+    orphans of its lane. The name is free afterwards. An agent that comes back for the site is rejected, and ends.
+    """
+    change(options, path, "forget")
+    if options.wait and not options.dry_run:
+        _note_left_behind(options.server, lane_of(path))
+
+
+def _note_left_behind(server: str, lane: str) -> None:
+    """Write what may still run at a site that was forgotten."""
     with reach(server) as client:
         left = client.orphans(lane=lane).items
     for orphan in left:
         note(f"left behind: {orphan.facts.get('kind', 'object')} {orphan.path}, {orphan.state}")
     if left:
-        note(f"what may run on there is listed: stead orphan list --lane {lane}")
-
-
-add_verb(app, KIND, CloudletPath, "delete", "Delete a site on which nothing is left.", "lab/berlin", forceable=False)
-add_list(app, KIND, SITES, "Sites", "stead cloudlet list lab --watch")
-add_show(
-    app,
-    KIND,
-    CloudletPath,
-    "A site, as it is or as it was.",
-    "A site: its state and since when, its agent, and what that can make.",
-    "stead cloudlet show lab/berlin -o yaml",
-)
+        note(f"what may still run there is listed: stead orphan list --lane {lane}")

@@ -1,4 +1,4 @@
-"""`stead dev`: all of it on this machine."""
+"""`stead dev`: a whole cell on this machine."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from stead.dev.cell import CELL, HOSTS, LANES, LOCAL, RACK, Cell, Wanted, home, 
 from stead.dev.children import NotStarted
 from stead.dev.doctor import examine
 
-Port = Annotated[int, typer.Option("--port", help="The port of the console and the API.")]
-CloudPort = Annotated[int, typer.Option("--cloud-port", help="The port of the simulated cloud.")]
+Port = Annotated[int, typer.Option("--port", help="Port of the console and the API.")]
+CloudPort = Annotated[int, typer.Option("--cloud-port", help="Port of the simulated cloud.")]
 
 
 def dev(
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the data, and go on with it the next time.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the data for the next run.")] = False,
     port: Port = 7770,
     cloud_port: CloudPort = 7780,
-    delay: Annotated[float, typer.Option(min=0, help="Seconds that the simulated cloud takes for a call.")] = 1.0,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds that a call to the simulated cloud takes.")] = 1.0,
 ) -> None:
-    """Run everything on this machine until Ctrl-C: database, bus, server, agents, a simulated cloud and rack.
+    """Run a whole cell on this machine until Ctrl-C.
 
-    It listens on loopback only, and asks nobody who they are: it is for trying things out. What ends by itself is
-    started again, so kill what you like.
+    It consists of a database, a bus, a server, agents, a simulated cloud and a simulated rack. It listens on loopback
+    only, without authentication: it is for trying things out. A process that ends is restarted, so kill any of them.
     """
     wanted = Wanted(port, cloud_port, home() if keep else None, delay)
     wrong = [finding for finding in examine(wanted) if not finding.well]

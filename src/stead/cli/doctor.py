@@ -1,4 +1,4 @@
-"""`stead doctor`: what is missing on this machine for `stead dev`, or how a running cell is."""
+"""`stead doctor`: prerequisites of `stead dev` on this machine, or the health of a running cell."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ def doctor(
     port: Port = 7770,
     cloud_port: CloudPort = 7780,
     running: Annotated[
-        bool, typer.Option("--running", help="Examine a cell that runs, which --server names; for admins.")
+        bool, typer.Option("--running", help="Check the running cell that --server names (admins only).")
     ] = False,
     server: Annotated[
         str,
-        typer.Option("--server", envvar="STEAD_SERVER", metavar="URL", help="Where the server of that cell is."),
+        typer.Option("--server", envvar="STEAD_SERVER", metavar="URL", help="URL of a server of the cell."),
     ] = "",
     output: Output = ListFormat.TABLE,
 ) -> None:
-    """Say what is missing or wrong on this machine for `stead dev`, and what would help.
+    """Check this machine's prerequisites, or the health of a running cell.
 
-    With --running or --server, say how a running cell is: its database, bus, controller, work and agents.
+    Prerequisites are those of `stead dev`. With --running or --server, the command checks the database, bus,
+    controller, operations and agents of a cell.
 
-    Exit code 0: all is well. 1: something is missing, or will be trouble. 2: something is trouble.
+    Exit code 0: healthy. 1: a prerequisite is missing, or a warning. 2: unhealthy.
     """
     if not (running or server):
         findings = list(examine(Wanted(port, cloud_port)))

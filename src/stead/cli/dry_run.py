@@ -22,8 +22,8 @@ def show(plan: DryRun, output: ListFormat) -> None:
 def _tables(plan: DryRun) -> None:
     heading(f"{plan.action} of {plan.path}, nothing was done")
     if plan.would_join or plan.no_change or plan.would_queue:
-        told = "it would join what is under way" if plan.would_join else "it would wait its turn"
-        line("there would be nothing to do" if plan.no_change else told)
+        waits = "it would join the operation in progress" if plan.would_join else "it would be queued"
+        line("nothing to do" if plan.no_change else waits)
         return
     fails = f", or {plan.failure_state} if it fails" if plan.failure_state else ""
     line(f"{' -> '.join(plan.states)}{fails}")

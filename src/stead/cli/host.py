@@ -1,4 +1,4 @@
-"""`stead host`: machines that leases can have."""
+"""`stead host`: machines that leases book."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stead.cli.command import command, group
 from stead.cli.lease_options import plain_value
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, line
@@ -13,7 +14,7 @@ from stead.cli.paths import any_path
 from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Host, SteadError, SyncClient
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Machines that leases can have.")
+app = group()
 
 HOSTS: Columns[Host] = Columns(
     narrow=(
@@ -31,7 +32,7 @@ HOSTS: Columns[Host] = Columns(
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The hosts there are, by asking the server; none where it does not answer."""
+    """Names of hosts, as the server lists them; none where it does not answer."""
     try:
         with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
             found = [host.name for host in client.host_page(limit=200).items]
@@ -43,28 +44,24 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A host.", autocompletion=_complete, show_default=False)]
 
 
-@app.command(
-    short_help="Add a host, or say anew what it has.",
-    epilog="Example: stead host add h9 --lane rack.lab --property cpus=16 --property arch=x86_64",
-)
+@command(app, "stead host add h9 --lane rack.lab --property cpus=16 --property arch=x86_64")
 def add(
     name: Name,
-    lane: Annotated[str, typer.Option("--lane", metavar="LANE", help="Whose agent hands it over.")],
+    lane: Annotated[str, typer.Option("--lane", metavar="LANE", help="Lane whose agent hands the host over.")],
     having: Annotated[
         list[str] | None,
-        typer.Option("--property", metavar="NAME=VALUE", help="What it has; leases ask for it. May be repeated."),
+        typer.Option("--property", metavar="NAME=VALUE", help="Property that leases can require. Repeatable."),
     ] = None,
     node: Annotated[
         str | None,
-        typer.Option("--node", metavar="PATH", help="The node of the private cloud that it is: it fails with it."),
+        typer.Option(
+            "--node", metavar="PATH", help="Node of the private cloud on the same machine; they fail together."
+        ),
     ] = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Have a host booked from now on. One that is there has what is said here from now on, and nothing else.
-
-    It is for admins.
-    """
+    """Add a host, or replace the properties of one (admins only)."""
     given: dict[str, Any] = {}
     for one in having or ():
         field, equals, value = one.partition("=")
@@ -76,38 +73,38 @@ def add(
         write([client.put_host(name, lane, given, where)], HOSTS, output)
 
 
-@app.command("list", short_help="Hosts that can be booked.", epilog="Example: stead host list -o wide")
+@command(app, "stead host list -o wide")
 def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Hosts in order of name: what they have, and whether they work."""
+    """List hosts by name."""
     with reach(server) as client:
         write(client.hosts(), HOSTS, output)
 
 
-@app.command(short_help="Say that a host failed.", epilog="Example: stead host fail h1 --why 'its fan stands still'")
+@command(app, "stead host fail h1 --reason 'fan stopped'")
 def fail(
     name: Name,
-    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="What is wrong with it.")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason; shown by `stead host list`.")] = "",
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Say that a host failed: it is booked no more, and leases that have it get another, if one is free.
+    """Mark a host as failed (admins only).
 
-    It is for admins.
+    It is no longer booked, and leases that have it get another host, if one is free.
     """
     with reach(server) as client:
-        write([client.judge_host(name, works=False, why=why)], HOSTS, output)
+        write([client.judge_host(name, works=False, why=reason)], HOSTS, output)
 
 
-@app.command(short_help="Say that a host works again.", epilog="Example: stead host recover h1")
+@command(app, "stead host recover h1")
 def recover(name: Name, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Say that a host works again. It is for admins."""
+    """Mark a failed host as working (admins only)."""
     with reach(server) as client:
         write([client.judge_host(name, works=True)], HOSTS, output)
 
 
-@app.command(short_help="Forget a host.", epilog="Example: stead host remove h9")
+@command(app, "stead host remove h9")
 def remove(name: Name, server: Server = DEFAULT_SERVER) -> None:
-    """Forget a host that no lease has or had. It is for admins."""
+    """Remove a host that no lease has or had (admins only)."""
     with reach(server) as client:
         client.remove_host(name)
-    line(f"{name} is not there any more")
+    line(f"{name} is removed")

@@ -1,4 +1,4 @@
-"""`stead install`: Stead on this machine, as services of systemd."""
+"""`stead install`: Stead as systemd services of this machine."""
 
 from __future__ import annotations
 
@@ -19,43 +19,41 @@ def install(
         str,
         typer.Option(
             "--database",
-            help="A PostgreSQL that is there, as postgresql://user@host/name. Without it: one of its own.",
+            help="Existing PostgreSQL, as postgresql://user@host/name; default one of its own.",
         ),
     ] = "",
     agent: Annotated[
         list[str] | None,
         typer.Option(
             "--agent",
-            metavar="NAME=WORDS",
-            help="An agent on this machine: its name, and what follows `stead agent run`. May be repeated.",
+            metavar="NAME=OPTIONS",
+            help="Agent on this machine: name and options of `stead agent run`. Repeatable.",
         ),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="The address that the server listens on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port that the server listens on.")] = 7770,
-    bus_port: Annotated[int, typer.Option("--bus-port", help="The port of the bus, on loopback.")] = 4222,
-    cell: Annotated[str, typer.Option("--cell", help="The name of the cell.")] = "main",
+    host: Annotated[str, typer.Option("--host", help="Address that the server listens on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port that the server listens on.")] = 7770,
+    bus_port: Annotated[int, typer.Option("--bus-port", help="Port of the bus, on loopback.")] = 4222,
+    cell: Annotated[str, typer.Option("--cell", help="Name of the cell.")] = "main",
     options: Annotated[
-        str, typer.Option("--server-options", metavar="WORDS", help="What else the server is told.")
+        str, typer.Option("--server-options", metavar="OPTIONS", help="Further options of `stead server`.")
     ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
-    take_back: Annotated[
-        bool, typer.Option("--remove", help="Stop all of it and take it away. The data stays.")
-    ] = False,
-    data: Annotated[bool, typer.Option("--data", help="With --remove: the data goes, too, for good.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, without doing it.")] = False,
+    take_back: Annotated[bool, typer.Option("--remove", help="Stop and remove the services; data stays.")] = False,
+    data: Annotated[bool, typer.Option("--data", help="With --remove: delete the data for good.")] = False,
     root: Annotated[
-        Path, typer.Option("--root", help="Write everything below this folder, for an image, and run nothing.")
+        Path, typer.Option("--root", help="Folder to write below, for an image; no service is started.")
     ] = Path("/"),
 ) -> None:
-    """Run Stead on this machine as services of systemd: PostgreSQL, the bus, the server, agents, a nightly backup.
+    """Install Stead on this machine, as systemd services.
 
-    What is so already is left alone: run it again with other options to change something. Configuration is in
-    /etc/stead, data in /var/lib/stead.
+    They are PostgreSQL, the bus, the server, agents and a nightly backup. Parts that are installed already stay: run
+    the command again with other options to change them. Configuration is in /etc/stead, data in /var/lib/stead.
     """
     if root == Path("/") and not dry_run:
         if os.geteuid() != 0:
-            fail("it takes root to install services; --dry-run shows what would be done", Code.USAGE)
+            fail("services are installed by root; --dry-run shows what would be done", Code.USAGE)
         if shutil.which("systemctl") is None or not Path("/run/systemd/system").is_dir():
-            fail("systemd does not run this machine: see `--root` for images, and the container files for the rest")
+            fail("this machine has no systemd; for images there is --root, elsewhere use containers")
     agents = dict(_pair(text) for text in agent or [])
     wanted = Wanted(database, host, port, bus_port, cell, options, agents, root)
     count = 0
@@ -68,7 +66,7 @@ def install(
     if not count:
         note("nothing to do")
     elif dry_run:
-        note("nothing of this was done: --dry-run")
+        note("dry run: nothing was changed")
     elif not take_back and root == Path("/"):
         note(
             "\nThe first token, which is shown once:\n"
@@ -80,5 +78,5 @@ def install(
 def _pair(text: str) -> tuple[str, str]:
     name, equals, words = text.partition("=")
     if not (name and equals and words):
-        raise typer.BadParameter("an agent is given as NAME=WORDS", param_hint="--agent")
+        raise typer.BadParameter("an agent is given as NAME=OPTIONS", param_hint="--agent")
     return name, words

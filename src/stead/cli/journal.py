@@ -1,4 +1,4 @@
-"""`stead journal`: every move and every refusal, in order. What is no word of its own after it is a path to show."""
+"""`stead journal`: every transition and every rejection, in order. A path after it is shown."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from stead.cli.archive import archive
+from stead.cli.command import command
 from stead.cli.journal_verify import export, head, verify
 from stead.cli.listing import Columns, write, write_one
 from stead.cli.output import Code, ListFormat, fail, note
@@ -19,7 +20,7 @@ SHOW = "show"
 
 
 class JournalFilter(TyperGroup):
-    """A group that shows the journal where it is told nothing else."""
+    """A group that shows the journal where no command is named."""
 
     default = SHOW
 
@@ -34,25 +35,25 @@ app = typer.Typer(cls=JournalFilter, rich_markup_mode=None)
 
 
 @app.callback()
-def group() -> None:
-    """Every move and every refusal, in order.
+def journal_group() -> None:
+    """Show, verify, export and archive the journal.
 
     `stead journal shop --follow` is short for `stead journal show shop --follow`.
     """
 
 
 LAST = 20
-"""Lines that are shown where nothing says which."""
+"""Lines that are shown by default."""
 
 
 def _what(line: JournalLine) -> str:
-    """The word it came by; drift is a move that nobody asked for."""
+    """The trigger of a transition; drift is one without an operation."""
     drift = line.trigger == "observed" and line.operation is None and line.source != line.target
     return f"{line.trigger} {line.word}".strip() + " (drift)" * drift
 
 
 def reason(line: JournalLine) -> str:
-    """Why it came to that: the error that was told, or the reasons of a rejection."""
+    """The error that was reported, or the reasons of a rejection."""
     said = line.change.get("reasons")
     reasons = [str(one.get("says", "")) for one in said if isinstance(one, dict)] if isinstance(said, list) else []
     found = [str(line.change.get(name) or "") for name in ("error", "reason")] + reasons
@@ -89,35 +90,42 @@ def _path(value: str | None) -> str | None:
     return None if value is None or value == "/" else any_path(value)
 
 
-@app.command(SHOW, short_help="Every move and every refusal.", epilog="Example: stead journal show shop --follow")
+@command(app, "stead journal show shop --follow", SHOW)
 def journal(
     path: Annotated[
         str | None,
         typer.Argument(
-            metavar="PATH", callback=_path, autocompletion=complete_paths(None), help="Only of this, and below it."
+            metavar="PATH",
+            callback=_path,
+            autocompletion=complete_paths(None),
+            help="Path to show, and below it; default all.",
         ),
     ] = None,
-    after: Annotated[int | None, typer.Option(min=0, metavar="N", help="From after this position on.")] = None,
-    all_: Annotated[bool, typer.Option("--all", help="From the beginning.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as it grows, until stopped.")] = False,
+    after: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Position after which lines are shown.")
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show the journal from its start.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show new lines as they come, until interrupted.")
+    ] = False,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Every move, every refusal, and what else is to be known though the state stays, in order.
+    """Show the journal: every transition and every rejection, in order.
 
-    Without options: all of a path, or the last 20 lines of everything. JSON and YAML are a document for each line, so
-    that the whole journal can be exported, however long it is. A move that was seen and that nobody had asked for is
-    told as drift.
+    By default it shows all lines of a path, or else the last 20 lines. JSON and YAML have a document for each line,
+    so that a journal of any length can be exported. An observed transition that no operation requested is marked as
+    drift.
     """
     if all_ and after is not None:
-        fail("say --all or --after, not both", Code.USAGE)
+        fail("--all and --after exclude each other", Code.USAGE)
     with reach(server) as client:
         begin = after or 0
         if path is None and after is None and not all_:
             begin = max(0, client.journal_page(limit=1).end - LAST)
         page = client.journal_page(after=begin, path=path)
         if page.archived > begin:
-            note(f"lines up to {page.archived} are archived: they are in files")
+            note(f"lines up to {page.archived} are in archive files")
         widths = write(page.items, LINES, output, endless=True)
         while page.next < page.end:
             page = client.journal_page(after=page.next, path=path)
@@ -127,19 +135,7 @@ def journal(
             write_one(item, LINES, output, widths)
 
 
-app.command("head", short_help="How far the chain of hashes has come.", epilog="Example: stead journal head")(head)
-app.command(
-    "verify",
-    short_help="Whether the journal is as it was written.",
-    epilog="Example: stead journal verify",
-)(verify)
-app.command(
-    "export",
-    short_help="Write the journal to files.",
-    epilog="Example: stead journal export --to audit --since 2026-01-01",
-)(export)
-app.command(
-    "archive",
-    short_help="Take old lines out of the journal, into files.",
-    epilog="Example: stead journal archive --before 2026-01-01 --to archive",
-)(archive)
+command(app, "stead journal head")(head)
+command(app, "stead journal verify")(verify)
+command(app, "stead journal export --to audit --since 2026-01-01")(export)
+command(app, "stead journal archive --before 2026-01-01 --to archive")(archive)

@@ -47,14 +47,14 @@ def _kept(values: Iterable[str]) -> dict[int, bytes]:
 
 def head(
     output: Annotated[
-        Format | None, typer.Option("--output", "-o", help="More of it, in one of these formats.")
+        Format | None, typer.Option("--output", "-o", help="Output format, with further fields.")
     ] = None,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """The last line that has a hash, as POSITION:HASH.
+    """Print the last line of the journal that has a hash, as POSITION:HASH.
 
-    Keep it where nobody who may change the database can change it too. `stead journal verify --head` holds the
-    journal against it: all up to there is then as it was when you kept it.
+    Keep it out of reach of those who may change the database. `stead journal verify --head` verifies that no line up
+    to it was changed since.
     """
     with reach(server) as client:
         found = client.journal_head()
@@ -66,26 +66,28 @@ def head(
 
 Kept = Annotated[
     list[str] | None,
-    typer.Option("--head", metavar="POSITION:HASH", help="A head that was kept; may be repeated."),
+    typer.Option("--head", metavar="POSITION:HASH", help="Head that was kept. Repeatable."),
 ]
 
 
 def verify(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="Exported files, instead of a server."),
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, help="Exported files to verify, instead of a server."
+        ),
     ] = None,
     kept: Kept = None,
     archives: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", exists=True, file_okay=False, help="The folder of what was archived."),
+        typer.Option(metavar="DIR", exists=True, file_okay=False, help="Folder of archive files."),
     ] = None,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Whether the journal is as it was written: no line changed, removed, put in or moved, and none cut off the end.
+    """Verify that no line of the journal was changed, added or removed.
 
-    Every hash is reckoned here, from the lines themselves. The first line that is not right is named, with what is
-    wrong with it, and the command ends with 1. Given files, it looks at these and at no server.
+    Every hash is computed here, from the lines themselves. The first invalid line is shown with the reason, and the
+    command ends with 1. With files, no server is asked.
     """
     known = _kept(kept or ())
     with failing():
@@ -161,22 +163,22 @@ def _tell(chain: JournalChain, where: str) -> None:
 
 
 def export(
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", file_okay=False, help="The folder of the files.")],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", file_okay=False, help="Folder of the files.")],
     from_: Annotated[
-        int | None, typer.Option("--from", min=1, metavar="POSITION", help="The first line; 1 without it.")
+        int | None, typer.Option("--from", min=1, metavar="POSITION", help="Position of the first line; default 1.")
     ] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only lines from then on.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Only lines from before.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Time of the first line.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Time before which lines are written.")] = None,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Write the journal to files, with its hashes: JSON, a line each.
+    """Export the journal to files, as JSON lines with their hashes.
 
-    Each line is looked at before it is written, as `stead journal verify` does. Asked for again with the same folder,
-    it goes on where the files end, also where it was stopped in the middle. A file has 100,000 lines.
+    Each line is verified before it is written, as `stead journal verify` does. With the folder of an earlier or
+    interrupted export, the command continues where its files end. A file has 100,000 lines.
     """
     begins, ends = moment(since), moment(until)
     if begins is not None and from_ is not None:
-        fail("say --from or --since, not both", Code.USAGE)
+        fail("--from and --since exclude each other", Code.USAGE)
     with reach(server) as client, failing():
         trail = JournalFile(to)
         chain = trail.resume()

@@ -52,12 +52,14 @@ KindName = Annotated[
     typer.Argument(
         metavar="KIND",
         callback=_kind,
-        help="Of which kind.",
+        help="Kind of the resource.",
         autocompletion=complete_kinds,
         show_default=False,
     ),
 ]
 ActionName = Annotated[
     str,
-    typer.Argument(metavar="ACTION", help="What to ask for.", autocompletion=complete_actions, show_default=False),
+    typer.Argument(
+        metavar="ACTION", help="Action of its lifecycle.", autocompletion=complete_actions, show_default=False
+    ),
 ]

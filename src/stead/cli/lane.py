@@ -1,4 +1,4 @@
-"""`stead lane`: the ways to providers, and who serves them."""
+"""`stead lane`: the work queues of provider regions and sites."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.command import command, group
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, fail, line
 from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Lane, LaneGrant, ServingAgent
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The ways to providers, and who serves them.")
+app = group()
 
 
 def _agents(lane: Lane) -> str:
@@ -58,10 +59,10 @@ GRANTS: Columns[LaneGrant] = Columns(
 
 Pattern = Annotated[
     str,
-    typer.Argument(metavar="LANE", help="A lane; 'aws.*' for every lane that begins with aws., '*' for every lane."),
+    typer.Argument(metavar="LANE", help="Lane; 'aws.*' for every lane that begins with aws., '*' for every lane."),
 ]
-Space = Annotated[str, typer.Argument(metavar="NAMESPACE", help="A namespace; '*' for all, also those to come.")]
-Reason = Annotated[str, typer.Option(help="Why; kept in the journal.")]
+Space = Annotated[str, typer.Argument(metavar="NAMESPACE", help="Namespace; '*' for all, future ones included.")]
+Reason = Annotated[str, typer.Option(help="Reason; kept in the journal.")]
 
 
 def _lanes(pattern: str) -> str:
@@ -75,59 +76,52 @@ def _space(namespace: str) -> str:
     return "every namespace" if namespace == "*" else f"namespace {namespace}"
 
 
-@app.callback()
-def lane() -> None:
-    """The ways to providers, and who serves them."""
-
-
-@app.command("list", short_help="Lanes.", epilog="Example: stead lane list -o wide")
+@command(app, "stead lane list -o wide")
 def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Lanes that an agent has served or that orders were sent to.
+    """List lanes.
 
-    LIMIT is how many members a lane bears at once. IN FLIGHT are those whose orders were sent, WAITING those that
-    wait for room. THROTTLED counts the calls that the provider refused because there were too many. REGIONS is how
-    many regions the provider bears at once, UNTAKEN counts orders that were sent and that no agent has taken.
-    NAMESPACES are those that may use the lane; * is every namespace. An agent that was not heard of for 30 seconds is
-    away; `stead doctor` gives the reason of a provider that rejects its agent.
+    A lane is listed once an agent has served it or an order was sent to it. LIMIT is the maximum number of members
+    at once. IN FLIGHT counts members whose orders were sent, WAITING those that wait for a slot. THROTTLED counts
+    calls that the provider rejected because of its rate limit. REGIONS is the maximum number of regions of the
+    provider at once, UNTAKEN counts orders that were sent and that no agent has taken. NAMESPACES are those that
+    may use the lane; * is every namespace. An agent without a heartbeat for 30 seconds is away; `stead doctor`
+    gives the reason of a provider that rejects its agent.
     """
     with reach(server) as client:
         write(client.lanes(), LANES, output)
 
 
-@app.command(short_help="Have a lane tell all that it has.", epilog="Example: stead lane survey aws.us-east-1")
+@command(app, "stead lane survey aws.us-east-1")
 def survey(
-    name: Annotated[str, typer.Argument(metavar="LANE", help="A lane, such as aws.us-east-1.")],
+    name: Annotated[str, typer.Argument(metavar="LANE", help="Lane, such as aws.us-east-1.")],
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Have the agent of a lane tell all that is there now, and not in half an hour at the latest.
+    """Have the agent of a lane report every object at the provider now.
 
-    What was believed is set right, and what nobody owns is listed once it was found twice: see `stead orphan list`.
+    Agents do so every half an hour. The cell corrects its records, and lists an object that no resource stands for
+    once it was found twice: see `stead orphan list`.
     """
     with reach(server) as client:
         if not client.survey_lane(name):
-            fail(f"nobody who serves {name} answers")
-    line(f"{name} tells what it has")
+            fail(f"lane {name}: no agent answers; see: stead lane list")
+    line(f"the agent of {name} surveys it")
 
 
-@app.command(
-    short_help="Say how much a lane or a provider bears.",
-    epilog="Example: stead lane limit aws --members 30 --regions 10",
-)
+@command(app, "stead lane limit aws --members 30 --regions 10")
 def limit(
-    name: Annotated[str, typer.Argument(help="A lane, such as aws.us-east-1, or a provider, such as aws.")],
+    name: Annotated[str, typer.Argument(help="Lane, such as aws.us-east-1, or provider, such as aws.")],
     members: Annotated[
         int | None,
-        typer.Option(min=1, help="Members at once; without it, no limit of its own."),
+        typer.Option(min=1, help="Maximum number of members at once; default none of its own."),
     ] = None,
     regions: Annotated[
-        int | None, typer.Option(min=1, help="Of a provider: regions at once; without it, no limit.")
+        int | None, typer.Option(min=1, help="Maximum number of regions of a provider at once; default unlimited.")
     ] = None,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Say how much a lane or a provider bears at once.
+    """Limit the members of a lane, or the regions of a provider, at once.
 
-    It holds for all controllers and agents together, from now on: what waits for room gets it, if there is some now;
-    what is in flight goes on.
+    The limit holds for all controllers and agents together. Orders in flight continue.
     """
     if "." in name and regions is not None:
         raise typer.BadParameter("only a provider has regions", param_hint="--regions")
@@ -142,12 +136,12 @@ def limit(
             )
 
 
-@app.command(short_help="Let a namespace use a lane.", epilog="Example: stead lane allow aws.us-east-1 shop")
+@command(app, "stead lane allow aws.us-east-1 shop")
 def allow(name: Pattern, namespace: Space, reason: Reason = "", server: Server = DEFAULT_SERVER) -> None:
-    """Let a namespace use a lane.
+    """Allow a namespace to use a lane.
 
-    A namespace uses the lanes that it was given and those of its own sites, and no others. No agent has to serve the
-    lane yet. Wildcards are those that you write: 'aws.*' and '*' for lanes, '*' for namespaces.
+    A namespace may use the lanes that are allowed and those of its own sites. No agent has to serve the lane yet.
+    Wildcards: 'aws.*' and '*' for lanes, '*' for namespaces.
     """
     with reach(server) as client:
         answer = client.allow_lane(name, namespace, reason)
@@ -156,19 +150,19 @@ def allow(name: Pattern, namespace: Space, reason: Reason = "", server: Server =
         line(f"it stays denied to {', '.join(answer.still_denied)}")
 
 
-@app.command(short_help="Take a lane from a namespace.", epilog="Example: stead lane deny aws.us-east-1 shop")
+@command(app, "stead lane deny aws.us-east-1 shop")
 def deny(name: Pattern, namespace: Space, reason: Reason = "", server: Server = DEFAULT_SERVER) -> None:
-    """Take a lane from a namespace.
+    """Deny a lane to a namespace.
 
-    What is there goes on, and can be stopped and deleted; nothing new comes to the lane, and nothing there gets a new
-    spec. Where a broader grant allows the lane, the denial is recorded and outranks it.
+    Resources on the lane keep running, and can be stopped and deleted; none is created there or gets a new spec.
+    Where a broader grant allows the lane, the denial is recorded and outranks it.
     """
     with reach(server) as client:
         answer = client.deny_lane(name, namespace, reason)
     line(f"{_space(namespace)} may not use {_lanes(name)}{'' if answer.changed else ', as before'}")
 
 
-@app.command(short_help="Which namespaces may use which lanes.", epilog="Example: stead lane grants --namespace shop")
+@command(app, "stead lane grants --namespace shop")
 def grants(
     namespace: Annotated[str | None, typer.Option(help="Those that count for this namespace.")] = None,
     output: Output = ListFormat.TABLE,

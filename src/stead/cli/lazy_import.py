@@ -1,4 +1,4 @@
-"""Commands whose modules are imported when they are called for: none has to wait for the others."""
+"""Commands whose modules are imported when they are needed, so that no command waits for the others."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from stead.cli.commands import COMMANDS
+from stead.cli.commands import COMMANDS, SECTIONS
 
 type Command = Any
 
 
 class LazyCommand(Mapping[str, Command]):
-    """Commands by name. All names are known; a command is made when somebody asks for it."""
+    """Commands by name. All names are known; a command is imported when it is looked up."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Command] = {}
+        self._imported: dict[str, Command] = {}
 
     def __getitem__(self, name: str) -> Command:
-        if name not in self._made:
-            self._made[name] = _made(name)
-        return self._made[name]
+        if name not in self._imported:
+            self._imported[name] = _import(name)
+        return self._imported[name]
 
     def __contains__(self, name: object) -> bool:
         return name in COMMANDS
@@ -37,19 +37,25 @@ class LazyCommand(Mapping[str, Command]):
 
 
 class LazyGroup(TyperGroup):
-    """A group of such commands."""
+    """A group of such commands, whose help lists them by section without importing any."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": LazyCommand()})
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands of each section below its heading."""
+        for section, entries in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, entry.summary) for name, entry in entries.items()])
 
-def _made(name: str) -> Command:
-    where, says, example = COMMANDS[name]
-    module, _, inside = where.partition(":")
-    found = getattr(import_module(f"stead.cli.{module}"), inside)
-    around = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+def _import(name: str) -> Command:
+    where, summary, example = COMMANDS[name]
+    module, _, attribute = where.partition(":")
+    found = getattr(import_module(f"stead.cli.{module}"), attribute)
+    parent = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     if isinstance(found, typer.Typer):
-        around.add_typer(found, name=name, short_help=says)
+        parent.add_typer(found, name=name, short_help=summary, help=summary)
     else:
-        around.command(name, short_help=says, epilog=f"Example: {example}")(found)
-    return get_group(around).commands[name]
+        parent.command(name, short_help=summary, epilog=f"Example: {example}")(found)
+    return get_group(parent).commands[name]

@@ -6,29 +6,27 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from stead.cli.action_commands import add_verb
 from stead.cli.calendar import picture
+from stead.cli.change import ChangeOptions, change
+from stead.cli.command import command
 from stead.cli.durations import duration
 from stead.cli.elapsed import span
 from stead.cli.lease_options import FROM, TO, WITH, LeaseChange, terms_in, time_of
-from stead.cli.list_show import there
+from stead.cli.list_show import find
 from stead.cli.listing import Columns, printable, write
+from stead.cli.noun import Noun, Verb
 from stead.cli.output import Code, Format, ListFormat, coloured, data, fail, line, table
 from stead.cli.paths import LeasePath, Under
-from stead.cli.progress import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
-from stead.cli.server_commands import Output, Server, Timeout, clock, plain, reach
+from stead.cli.server_commands import Output, Server, SingleOutput, clock, plain, reach
 from stead.cli.spec_options import File, merged
 from stead.client import DEFAULT_SERVER, Lateness, Lease, NotFound, Operation, Reservation, SyncClient
 
-KIND = "lease"
 SHOWN = 4
-"""Hosts that are named in a list; of more, only how many."""
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Hosts booked for a time.")
+"""Hosts that a list names; of more, only how many."""
 
 
 def _hosts(lease: Lease) -> str:
@@ -50,7 +48,6 @@ LEASES: Columns[Lease] = Columns(
         ("CHANGED", lambda one: clock(one.changed_at)),
         ("CREATED", lambda one: clock(one.created_at)),
     ),
-    name=lambda one: one.path,
 )
 LATE: Columns[Lateness] = Columns(
     narrow=(
@@ -59,122 +56,113 @@ LATE: Columns[Lateness] = Columns(
         ("P99", lambda one: f"{one.p99:.2f}s"),
         ("WORST", lambda one: f"{one.maximum:.2f}s"),
     ),
-    wide=(),
     name=lambda one: f"{one.maximum:.2f}",
     right=("CAME", "MEDIAN", "P99", "WORST"),
 )
 
+LEASE = Noun(
+    "lease",
+    LeasePath,
+    "a lease",
+    "leases",
+    "lab/monday",
+    observed=False,
+    verbs={
+        "end": Verb("End a lease now and release its hosts.", action="terminate"),
+        "delete": "Delete a lease in any state.",
+    },
+)
+app = LEASE.app
+
 From = Annotated[
-    str | None,
-    typer.Option(
-        FROM, metavar="TIME", help="When it begins: now, 2030-01-31T12:00:00Z, or +1h for an hour from now."
-    ),
+    str | None, typer.Option(FROM, metavar="TIME", help="Start: now, 2030-01-31T12:00:00Z, or +1h (from now).")
 ]
 To = Annotated[
-    str | None,
-    typer.Option(
-        TO, metavar="TIME", help="When it ends: 2030-01-31T14:00:00Z, or +2h for two hours after its start."
-    ),
+    str | None, typer.Option(TO, metavar="TIME", help="End: 2030-01-31T14:00:00Z, or +2h (after the start).")
 ]
-HowMany = Annotated[int | None, typer.Option("--hosts", metavar="N", min=1, help="How many. Without it: 1.")]
+HostCount = Annotated[int | None, typer.Option("--hosts", metavar="N", min=1, help="Number of hosts; default 1.")]
 With = Annotated[
     list[str] | None,
-    typer.Option(WITH, metavar="WISH", help="What each has: 'cpus>=16', arch=x86_64. May be repeated."),
+    typer.Option(WITH, metavar="CONDITION", help="Property of each host: 'cpus>=16', arch=x86_64. Repeatable."),
 ]
 BeforeEnd = Annotated[
     str | None,
     typer.Option(
-        "--before-end", metavar="TIME", callback=duration, help="How long before its end that is told; 0: never."
+        "--before-end",
+        metavar="TIME",
+        callback=duration,
+        help="Notify this long before the lease ends; 0 disables.",
     ),
 ]
 Webhook = Annotated[
     str | None,
-    typer.Option("--webhook", metavar="URL", help="Where it is told, by a POST. The cell has to allow it."),
+    typer.Option("--webhook", metavar="URL", help="URL for notices, by POST; the cell has to allow its prefix."),
 ]
 
 
-@app.command(
-    short_help="Book hosts.",
-    epilog="Example: stead lease create lab/monday --from now --to +2h --hosts 2 --with 'cpus>=16'",
-)
+@LEASE.change("lab/monday --from now --to +2h --hosts 2 --with 'cpus>=16'")
 def create(
+    options: ChangeOptions,
     path: LeasePath,
     start: From = None,
     end: To = None,
-    hosts: HowMany = None,
-    wishes: With = None,
+    hosts: HostCount = None,
+    conditions: With = None,
     file: File = None,
     before_end: BeforeEnd = None,
     webhook: Webhook = None,
-    reason: Why = "",
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Book hosts from one time to another, all of them or none. The clock hands them over and takes them back.
+    """Create a lease: book hosts from one time to another, all or none.
 
-    What is not free is not booked: the operation fails, and says when there are so many. Where hosts of several kinds
-    are wanted, a file has `start`, `end` and `reservations`, each with `count` and `properties`.
+    Stead hands the hosts over at the start and takes them back at the end. Where too few are free, the operation
+    fails and says when enough are. For hosts of several kinds, a file has `start`, `end` and `reservations`, each
+    with `count` and `properties`.
     """
-    said = LeaseChange(start, end, hosts, wishes, before_end, webhook)
+    given = LeaseChange(start, end, hosts, conditions, before_end, webhook)
     spec = terms_in(file)
-    spec = merged(spec, said.fields(spec, datetime.now(UTC)))
+    spec = merged(spec, given.fields(spec, datetime.now(UTC)))
     for field, option in (("start", FROM), ("end", TO)):
         if field not in spec:
-            raise typer.BadParameter("say it here or in a file", param_hint=option)
+            raise typer.BadParameter("needed here or in a file", param_hint=option)
     spec.setdefault("reservations", [{"count": 1}])
-    change(server, path, "create", How(output, wait, timeout, dry_run, key), kind=KIND, spec=spec, reason=reason)
+    change(options, path, "create", spec=spec)
 
 
-@app.command(short_help="Change a lease.", epilog="Example: stead lease update lab/monday --to +4h --hosts 3")
+@LEASE.change("lab/monday --to +4h --hosts 3", extra=("queue",))
 def update(
+    options: ChangeOptions,
     path: LeasePath,
     start: From = None,
     end: To = None,
-    hosts: HowMany = None,
-    wishes: With = None,
+    hosts: HostCount = None,
+    conditions: With = None,
     file: File = None,
     before_end: BeforeEnd = None,
     webhook: Webhook = None,
-    reason: Why = "",
-    queue: Queueing = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Change when a lease ends, when it begins, or its hosts. What is not said stays as it is.
+    """Update the start, end or hosts of a lease; other fields stay.
 
-    What cannot be had is not changed: the operation fails, says why, and the lease is as it was.
+    Where that is not possible, the operation fails, says why, and the lease stays as it was.
     """
-    said = LeaseChange(start, end, hosts, wishes, before_end, webhook)
-    spec = terms_in(file)
-    wishes_: dict[str, Any] = {"reason": reason, "on_conflict": on_conflict(queue)}
-    had: dict[str, Any] = {}
-    if (said.lasts and start is None) or said.alike:
-        with reach(server) as client:
-            found = there(client, KIND, path)
+    given = LeaseChange(start, end, hosts, conditions, before_end, webhook)
+    spec, had, match = terms_in(file), {}, {}
+    if (given.lasts and start is None) or given.alike:
+        with reach(options.server) as client:
+            found = find(client, LEASE.kind, path)
         had = dict(found.spec)
-        if not dry_run:
-            wishes_["if_match"] = found.etag  # or somebody else's change would be lost
-    spec = merged(spec, said.fields(merged(had, spec), datetime.now(UTC)))
+        match = {"if_match": found.etag}  # or an update that came in between would be lost
+    spec = merged(spec, given.fields(merged(had, spec), datetime.now(UTC)))
     if not spec:
-        raise typer.BadParameter("say what it is to become", param_hint=f"{FROM}, {TO}, --hosts, {WITH}, --file")
-    change(server, path, "update", How(output, wait, timeout, dry_run, key), kind=KIND, spec=spec, **wishes_)
+        raise typer.BadParameter("an update needs one of them", param_hint=f"{FROM}, {TO}, --hosts, {WITH}, --file")
+    change(options, path, "update", spec=spec, **match)
 
 
-add_verb(app, KIND, LeasePath, "terminate", "End a lease now, and take its hosts back.", "lab/monday", verb="end")
-add_verb(app, KIND, LeasePath, "delete", "Delete a lease, whatever goes on.", "lab/monday")
-
-
-@app.command("list", short_help="Leases.", epilog="Example: stead lease list lab")
+@command(app, "stead lease list lab")
 def list_(below: Under = "/", output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Leases, in order of path. A degraded one lacks a host, or has another than it had."""
+    """List leases by path.
+
+    A degraded lease lacks a host, or has another host than before.
+    """
     with reach(server) as client:
         write(_listed(client, below), LEASES, output)
 
@@ -186,10 +174,12 @@ def _listed(client: SyncClient, below: str) -> Iterator[Lease]:
     yield from client.leases(below=below)
 
 
-@app.command(short_help="A lease, with its hosts and events.", epilog="Example: stead lease show lab/monday")
+@command(app, "stead lease show lab/monday")
 def show(path: LeasePath, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """A lease: its status, its hosts and what is not as it was booked, its events and how late they came, what was
-    told of its end, and what goes on."""
+    """Show a lease with its hosts, events and notices.
+
+    It shows its status, how its hosts differ from what was booked, how late its events came, and its operation.
+    """
     with reach(server) as client:
         found = client.lease(path)
         running = client.operation(found.operation) if found.operation is not None else None
@@ -202,7 +192,7 @@ def show(path: LeasePath, output: Output = ListFormat.TABLE, server: Server = DE
 
 
 def _whole(found: Lease, running: Operation | None) -> None:
-    """Everything there is to say, for a person."""
+    """Write every part of a lease as a table."""
     fields = [
         ("path", found.path),
         ("status", found.status),
@@ -220,7 +210,15 @@ def _whole(found: Lease, running: Operation | None) -> None:
     _part(
         ("RESERVATION", "STATUS", "BOOKED", "HOSTS", "WITH", "FLAGS", "LANE"),
         [
-            (part.name, part.status, str(part.count), ", ".join(part.hosts), _wishes(part), _flags(part), part.lane)
+            (
+                part.name,
+                part.status,
+                str(part.count),
+                ", ".join(part.hosts),
+                _properties(part),
+                _flags(part),
+                part.lane,
+            )
             for part in found.reservations
         ],
         right=("BOOKED",),
@@ -264,7 +262,7 @@ def _late(seconds: float | None) -> str:
     return f"{span(-seconds)} early" if seconds < 0 else span(seconds)
 
 
-def _wishes(part: Reservation) -> str:
+def _properties(part: Reservation) -> str:
     return ", ".join(f"{name} {value}" for name, value in part.properties.items())
 
 
@@ -273,23 +271,26 @@ def _flags(part: Reservation) -> str:
     return ", ".join(name for name, flag in flags.items() if flag)
 
 
-@app.command(short_help="Who has which host, and when.", epilog="Example: stead lease calendar --days 7")
+@command(app, "stead lease calendar --days 7")
 def calendar(
     start: Annotated[
-        str, typer.Option(FROM, metavar="TIME", help="From when: now, 2030-01-31T12:00:00Z, or +1h.")
+        str, typer.Option(FROM, metavar="TIME", help="Start: now, 2030-01-31T12:00:00Z, or +1h (from now).")
     ] = "now",
     end: Annotated[
-        str | None, typer.Option(TO, metavar="TIME", help="To when: 2030-02-01T12:00:00Z, or +2h after the start.")
+        str | None, typer.Option(TO, metavar="TIME", help="End: 2030-02-01T12:00:00Z, or +2h (after the start).")
     ] = None,
     days: Annotated[
-        int | None, typer.Option("--days", metavar="N", min=1, max=366, help="So many days. Without it: 1.")
+        int | None, typer.Option("--days", metavar="N", min=1, max=366, help="Number of days; default 1.")
     ] = None,
-    output: Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")] = Format.TABLE,
+    output: SingleOutput = Format.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """A picture: a line for each host, columns of time, a letter for each lease. Times are in UTC."""
+    """Show which lease has which host, and when.
+
+    Each host is a line, each lease a letter. Times are in UTC.
+    """
     if end is not None and days is not None:
-        fail(f"say {TO} or --days, not both", Code.USAGE)
+        fail(f"{TO} and --days exclude each other", Code.USAGE)
     now = datetime.now(UTC)
     begins = now if start == "now" else time_of(start, FROM, now)
     ends = time_of(end, TO, begins) if end is not None else begins + timedelta(days=days or 1)
@@ -304,7 +305,7 @@ def calendar(
     for row in shown.rows:
         coloured(row)
     if not shown.rows:
-        line("there are no hosts; see: stead host add --help")
+        line("no hosts yet; add one: stead host add --help")
     if shown.legend:
         line()
         table(("", "LEASE", "STATUS", "FROM", "TO"), shown.legend)
@@ -314,15 +315,15 @@ def calendar(
         line(one)
 
 
-@app.command(short_help="How late leases begin and end.", epilog="Example: stead lease lateness --hours 168")
+@command(app, "stead lease lateness --hours 168")
 def lateness(
     hours: Annotated[
-        int, typer.Option("--hours", metavar="N", min=1, max=24 * 366, help="Of the last so many hours.")
+        int, typer.Option("--hours", metavar="N", min=1, max=24 * 366, help="Number of past hours; default 24.")
     ] = 24,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """How many events of leases came in the last hours, and how long after their time."""
+    """Show how late recent events of leases came."""
     with reach(server) as client:
         found = client.lateness(hours=hours)
     if output in (ListFormat.JSON, ListFormat.YAML):

@@ -1,4 +1,4 @@
-"""`stead lifecycle`: look at lifecycles, check them, explore them, draw them. None of this needs a server."""
+"""`stead lifecycle`: show, check, explore, draw and register lifecycles. All but registering needs no server."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import yaml
 
 from stead.catalog import FAMILIES, KINDS
 from stead.cli import lifecycle_register, tables
+from stead.cli.command import command, group
 from stead.cli.exploration import ExplorationReport, search_all
 from stead.cli.lifecycle_sources import complete, find, locate
 from stead.cli.output import Code, Format, ListFormat, data, fail, heading, line, note, table
@@ -22,27 +23,25 @@ from stead.lifecycle.explore import Bounds
 from stead.lifecycle.lint import lint as findings_of
 from stead.lifecycle.rows import Transition
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Look at lifecycles, check them, explore them, draw them."
-)
+app = group()
 
 _BOUNDS = Bounds()
 _SUFFIXES = {".svg": Picture.SVG, ".dot": Picture.DOT, ".gv": Picture.DOT}
 
 Name = Annotated[
     str,
-    typer.Argument(metavar="KIND|FILE", help="A built-in kind, or a lifecycle in YAML.", autocompletion=complete),
+    typer.Argument(
+        metavar="KIND|FILE", help="Built-in kind, or file of a lifecycle in YAML.", autocompletion=complete
+    ),
 ]
-Output = Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")]
+Output = Annotated[Format, typer.Option("--output", "-o", help="Output format.")]
 
 
-@app.command("list", short_help="The built-in kinds.", epilog="Example: stead lifecycle list -o wide")
+@command(app, "stead lifecycle list -o wide")
 def list_(
-    output: Annotated[
-        ListFormat, typer.Option("--output", "-o", help="How the result is written.")
-    ] = ListFormat.TABLE,
+    output: Annotated[ListFormat, typer.Option("--output", "-o", help="Output format.")] = ListFormat.TABLE,
 ) -> None:
-    """The built-in kinds."""
+    """List the built-in kinds."""
     rows = [_summary(family, KINDS[kind]) for family, kinds in FAMILIES.items() for kind in kinds]
     match output:
         case ListFormat.NAME:
@@ -57,20 +56,20 @@ def list_(
             data(rows, output)
 
 
-@app.command(short_help="A lifecycle: its states, actions and moves.", epilog="Example: stead lifecycle show vm")
+@command(app, "stead lifecycle show vm")
 def show(
     name: Name,
     output: Output = Format.TABLE,
-    moves: Annotated[bool, typer.Option("--moves", help="Only the derived moves, every one of them.")] = False,
+    transitions: Annotated[bool, typer.Option("--transitions", help="Show only the derived transitions.")] = False,
 ) -> None:
-    """A lifecycle: its states, its actions, its moves.
+    """Show a lifecycle: its states, actions and transitions.
 
     As YAML it is the document that `lint`, `explore` and `diagram` read again.
     """
     lifecycle = find(name)
     if output is Format.TABLE:
-        _show(lifecycle, only_moves=moves)
-    elif moves:
+        _show(lifecycle, only_transitions=transitions)
+    elif transitions:
         data([_plain(move) for move in tables.ordered(lifecycle)], output)
     elif output is Format.YAML:
         line(dump(lifecycle).rstrip("\n"))
@@ -78,17 +77,19 @@ def show(
         data(yaml.safe_load(dump(lifecycle)), output)
 
 
-@app.command(short_help="Whether lifecycles are sound.", epilog="Example: stead lifecycle lint door.yaml")
+@command(app, "stead lifecycle lint door.yaml")
 def lint(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KIND|FILE", help="Without any: all built-in kinds.", autocompletion=complete),
+        typer.Argument(
+            metavar="KIND|FILE", help="Lifecycles to check; default all built-in kinds.", autocompletion=complete
+        ),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Whether lifecycles are sound, and how to mend them where they are not.
+    """Check whether lifecycles are sound, and show how to repair them.
 
-    Exit code 0: no findings. 1: findings. 2: a file is no lifecycle at all.
+    Exit code 0: no findings. 1: findings. 2: a file is not a lifecycle.
     """
     found: list[dict[str, str]] = []
     unreadable = 0
@@ -116,36 +117,39 @@ def lint(
     raise typer.Exit(Code.USAGE if unreadable else Code.FAILED if found else Code.DONE)
 
 
-@app.command(
-    short_help="Run lifecycles through all that can go wrong.", epilog="Example: stead lifecycle explore clusterinst"
-)
+@command(app, "stead lifecycle explore clusterinst")
 def explore(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KIND|FILE", help="What to explore.", autocompletion=complete),
+        typer.Argument(metavar="KIND|FILE", help="Lifecycles to explore.", autocompletion=complete),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="All built-in kinds.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Explore all built-in kinds.")] = False,
     requests: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Requests besides the delete.")
+        int, typer.Option(metavar="N", min=0, help="Maximum requests beside the delete.")
     ] = _BOUNDS.requests,
     crashes: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Crashes of a controller or an agent.")
+        int, typer.Option(metavar="N", min=0, help="Maximum crashes of a controller or an agent.")
     ] = _BOUNDS.crashes,
     in_flight: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Messages under way at once.")
+        int, typer.Option(metavar="N", min=1, help="Maximum messages in flight at once.")
     ] = _BOUNDS.in_flight,
-    repeats: Annotated[int, typer.Option(metavar="N", min=0, help="Messages delivered twice.")] = _BOUNDS.repeats,
-    late: Annotated[int, typer.Option(metavar="N", min=0, help="Agents that act after their time.")] = _BOUNDS.late,
+    repeats: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Maximum messages delivered twice.")
+    ] = _BOUNDS.repeats,
+    late: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Maximum calls of agents after their custody expired.")
+    ] = _BOUNDS.late,
     jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Kinds explored at once, a process each.")] = 2,
     output: Output = Format.TABLE,
 ) -> None:
-    """Run lifecycles through every order of lost, repeated and late messages and crashes, within bounds.
+    """Explore lifecycles under lost, repeated and late messages and crashes.
 
-    Exit code 0: all was seen, and all was well. 1: something that must not be was reached (its shortest story is
-    told), or the search did not come to its end.
+    Every order of events within the bounds is explored.
+
+    Exit code 0: no violation. 1: a violation (its shortest story is shown), or the search was not complete.
     """
     if bool(names) is all_:
-        fail("name what to explore, or say --all", Code.USAGE)
+        fail("name lifecycles to explore, or give --all", Code.USAGE)
     lifecycles = list(KINDS.values()) if all_ else [find(name) for name in names or ()]
     bounds = replace(_BOUNDS, requests=requests, crashes=crashes, in_flight=in_flight, repeats=repeats, late=late)
     results: dict[int, ExplorationReport] = {}
@@ -161,19 +165,19 @@ def explore(
     raise typer.Exit(Code.DONE if all(result.good for result in ordered) else Code.FAILED)
 
 
-@app.command(
-    short_help="A picture of a lifecycle.", epilog="Example: stead lifecycle diagram lease --output lease.svg"
-)
+@command(app, "stead lifecycle diagram lease --output lease.svg")
 def diagram(
     name: Name,
     format: Annotated[
         Picture | None,
-        typer.Option("--format", "-f", help="Without it: by the file's suffix, else mermaid."),
+        typer.Option("--format", "-f", help="Format; default by the suffix of the file, else mermaid."),
     ] = None,
-    detail: Annotated[bool, typer.Option("--detail", help="Draw every move, also forced and observed ones.")] = False,
-    file: Annotated[Path | None, typer.Option("--output", help="A file to write, instead of stdout.")] = None,
+    detail: Annotated[
+        bool, typer.Option("--detail", help="Draw every transition, forced and observed ones included.")
+    ] = False,
+    file: Annotated[Path | None, typer.Option("--output", help="File to write; default stdout.")] = None,
 ) -> None:
-    """A picture of a lifecycle."""
+    """Draw a lifecycle as a diagram."""
     suffix = file.suffix.lower() if file else ""
     text = render(find(name), format or _SUFFIXES.get(suffix, Picture.MERMAID), detail=detail)
     if file is None:
@@ -203,13 +207,13 @@ def _summary(family: str, lifecycle: Lifecycle) -> dict[str, Any]:
 
 
 def _plain(move: Transition) -> dict[str, Any]:
-    """A move in the words of the document."""
+    """A transition in the words of the document."""
     when = f"{move.trigger} {move.on}".strip()
     return {"from": move.source, "when": when, "by": move.actor, "to": move.target, "forced": move.forced}
 
 
-def _show(lifecycle: Lifecycle, *, only_moves: bool) -> None:
-    if not only_moves:
+def _show(lifecycle: Lifecycle, *, only_transitions: bool) -> None:
+    if not only_transitions:
         heading(f"{lifecycle.kind}: {lifecycle.says}")
         line()
         table(tables.STATES, tables.states(lifecycle))

@@ -1,4 +1,4 @@
-"""`stead lifecycle register` and what belongs to it: kinds that a server has beside those that are built in."""
+"""`stead lifecycle register`, `unregister` and `registered`: kinds of a server beside the built-in ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.command import command
 from stead.cli.kinds import complete_registered
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, data, fail, line, note
@@ -36,20 +37,20 @@ REGISTERED: Columns[LifecycleDetail] = Columns(
 )
 
 Kind = Annotated[
-    str, typer.Argument(metavar="KIND", help="A kind.", autocompletion=complete_registered, show_default=False)
+    str,
+    typer.Argument(metavar="KIND", help="Registered kind.", autocompletion=complete_registered, show_default=False),
 ]
 
 
 def register(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A lifecycle in YAML; - is stdin.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Lifecycle in YAML; - is stdin.")],
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Give a server a kind of one's own, or another document for it. No code is needed.
+    """Register a lifecycle as a kind, or replace its document (admins only).
 
-    The server lints and explores it first. It is in force at once, for everybody; what is there of the kind goes by
-    it from then on. It is refused where something is in a state, or in the middle of an action, that it lacks.
-    It is for admins.
+    The server lints and explores it first. It is in force at once, also for existing resources of the kind. It is
+    rejected where a resource is in a state, or an operation runs an action, that it lacks.
     """
     text = read_text(file)
     try:
@@ -64,23 +65,26 @@ def register(
 
 
 def unregister(kind: Kind, server: Server = DEFAULT_SERVER) -> None:
-    """Let a server forget a kind of which there are no resources. It is for admins."""
+    """Remove a registered kind without resources (admins only)."""
     with reach(server) as client:
         client.unregister_lifecycle(kind)
-    line(f"{kind} is not there any more")
+    line(f"{kind} is removed")
 
 
 def registered(
     kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="KIND", help="Only its document.", autocompletion=complete_registered, show_default=False
+            metavar="KIND",
+            help="Kind whose document to print.",
+            autocompletion=complete_registered,
+            show_default=False,
         ),
     ] = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """The kinds that a server has beside those that are built in; or the document of one, as it was registered."""
+    """List registered kinds, or print the document of one."""
     with reach(server) as client:
         if kind is None:
             names = [one.kind for one in client.lifecycles().items if one.version is not None]
@@ -96,14 +100,7 @@ def registered(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Have the commands."""
-    app.command(
-        short_help="Give a server a kind of one's own.", epilog="Example: stead lifecycle register certificate.yaml"
-    )(register)
-    app.command(short_help="Let a server forget a kind.", epilog="Example: stead lifecycle unregister certificate")(
-        unregister
-    )
-    app.command(
-        short_help="The kinds that a server has beside the built-in ones.",
-        epilog="Example: stead lifecycle registered certificate",
-    )(registered)
+    """Add the commands to a group."""
+    command(app, "stead lifecycle register certificate.yaml")(register)
+    command(app, "stead lifecycle unregister certificate")(unregister)
+    command(app, "stead lifecycle registered certificate")(registered)

@@ -1,4 +1,4 @@
-"""Commands that look at the resources of one kind: all of them, as they change, or one, as it is or as it was."""
+"""Commands that list the resources of a kind, once or as they change, and show one, now or at a past time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from stead.cli.columns import FAILURE
+from stead.cli.command import command
 from stead.cli.elapsed import told
 from stead.cli.listing import Columns, printable, write, write_one
 from stead.cli.output import Code, ListFormat, data, fail, line, table
@@ -22,14 +23,14 @@ from stead.client import DEFAULT_SERVER, HistoricalResource, NotFound, Resource,
 At = Annotated[
     datetime | None,
     typer.Option(
-        help="As it was at this time (UTC).",
+        help="Past time to show, in UTC.",
         formats=["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%S"],
     ),
 ]
 
 
-def add_list(app: typer.Typer, kind: str, columns: Columns[Resource], says: str, example: str) -> None:
-    """Have a command that lists what there is of a kind."""
+def add_list(app: typer.Typer, kind: str, columns: Columns[Resource], plural: str, example: str) -> None:
+    """Have a command that lists the resources of a kind."""
 
     def list_(
         below: Under = "/",
@@ -38,16 +39,16 @@ def add_list(app: typer.Typer, kind: str, columns: Columns[Resource], says: str,
         server: Server = DEFAULT_SERVER,
     ) -> None:
         with reach(server) as client:
-            shown_list(client, kind, below, columns, output, watch=watch)
+            show_list(client, kind, below, columns, output, watch=watch)
 
-    list_.__doc__ = f"{says}, in order of path."
-    app.command("list", short_help=f"{says}.", epilog=f"Example: {example}")(list_)
+    list_.__doc__ = f"List {plural} by path."
+    command(app, example)(list_)
 
 
-def shown_list(
+def show_list(
     client: SyncClient, kind: str, below: str, columns: Columns[Resource], output: ListFormat, *, watch: bool
 ) -> None:
-    """Write what there is of a kind; with `watch`, also what becomes of it."""
+    """Write the resources of a kind; with `watch`, also each change of one."""
     columns = replace(columns, wide=(*columns.wide, FAILURE))
     place = client.journal_page(limit=1).end  # before the list is read, so that no change falls in between
     widths = write(listed(client, kind, below), columns, output, endless=watch)
@@ -71,7 +72,7 @@ def shown_list(
 
 
 def listed(client: SyncClient, kind: str, below: str) -> Iterator[Resource]:
-    """What there is of a kind at a path and below it."""
+    """The resources of a kind at a path and below it."""
     if below != "/":
         with suppress(NotFound):
             found = client.resource(below)
@@ -80,8 +81,8 @@ def listed(client: SyncClient, kind: str, below: str) -> Iterator[Resource]:
     yield from client.resources(kind=kind, below=below, specs=True)
 
 
-def add_show(app: typer.Typer, kind: str, path_type: Any, short: str, says: str, example: str) -> None:
-    """Have a command that shows all there is to say of one."""
+def add_show(app: typer.Typer, kind: str, path_type: Any, singular: str, content: str, example: str) -> None:
+    """Have a command that shows one resource of a kind."""
 
     def show(
         path: str,
@@ -90,25 +91,25 @@ def add_show(app: typer.Typer, kind: str, path_type: Any, short: str, says: str,
         server: Server = DEFAULT_SERVER,
     ) -> None:
         with reach(server) as client:
-            whole(one(client, kind, path, at), output)
+            show_whole(find_at(client, kind, path, at), output)
 
-    show.__doc__ = says
+    show.__doc__ = f"Show {singular}, now or at a past time.\n\nIt shows {content}."
     show.__annotations__["path"] = path_type
-    app.command("show", short_help=short, epilog=f"Example: {example}")(show)
+    command(app, example)(show)
 
 
-def there(client: SyncClient, kind: str, path: str) -> Resource:
-    """One of a kind; ends the command where there is something else."""
+def find(client: SyncClient, kind: str, path: str) -> Resource:
+    """A resource of a kind; ends the command where the path has one of another kind."""
     return _of(kind, client.resource(path))
 
 
-def one(client: SyncClient, kind: str, path: str, at: datetime | None) -> Resource | HistoricalResource:
+def find_at(client: SyncClient, kind: str, path: str, at: datetime | None) -> Resource | HistoricalResource:
     """The same or, with a time, as it was then."""
-    return there(client, kind, path) if at is None else _of(kind, client.past(path, at.replace(tzinfo=UTC)))
+    return find(client, kind, path) if at is None else _of(kind, client.past(path, at.replace(tzinfo=UTC)))
 
 
-def any_one(client: SyncClient, path: str, at: datetime | None) -> Resource | HistoricalResource:
-    """Whatever is at a path or, with a time, was there then."""
+def find_any(client: SyncClient, path: str, at: datetime | None) -> Resource | HistoricalResource:
+    """The resource of any kind at a path or, with a time, the one that was there then."""
     return client.resource(path) if at is None else client.past(path, at.replace(tzinfo=UTC))
 
 
@@ -118,8 +119,10 @@ def _of[T: (Resource, HistoricalResource)](kind: str, found: T) -> T:
     return found
 
 
-def whole(found: Resource | HistoricalResource, output: ListFormat, more: Mapping[str, Any] | None = None) -> None:
-    """Write all there is to say of it, and what is said beside."""
+def show_whole(
+    found: Resource | HistoricalResource, output: ListFormat, more: Mapping[str, Any] | None = None
+) -> None:
+    """Write every field of a resource, and fields that are known beside it."""
     match output:
         case ListFormat.NAME:
             line(found.path)
@@ -133,7 +136,7 @@ def whole(found: Resource | HistoricalResource, output: ListFormat, more: Mappin
 
 
 def _fields(found: Resource | HistoricalResource) -> list[tuple[str, str]]:
-    """Everything there is to say, a row each; what lies deeper as JSON."""
+    """A row for each field; a nested one as JSON."""
     rows = []
     running = [found.operation, found.hidden] if isinstance(found, Resource) else []
     elapsed = [("elapsed", told(op.elapsed)) for op in running if op is not None and op.elapsed is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import yaml
 
@@ -17,9 +18,10 @@ class Columns[T]:
     """How a thing becomes a row."""
 
     narrow: Sequence[tuple[str, Callable[[T], str]]]
-    wide: Sequence[tuple[str, Callable[[T], str]]]
+    wide: Sequence[tuple[str, Callable[[T], str]]] = ()
     """What `-o wide` adds."""
-    name: Callable[[T], str]
+    name: Callable[[T], str] = attrgetter("path")
+    """What `-o name` writes."""
     right: Sequence[str] = ()
     """Columns with numbers."""
 

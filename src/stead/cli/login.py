@@ -1,4 +1,4 @@
-"""`stead login`, `logout` and `whoami`: who one is to a server."""
+"""`stead login`, `logout` and `whoami`: the identity of a caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from stead.cli import credentials
 from stead.cli.output import Code, Format, data, fail, line, note
 from stead.cli.roles import role_text
-from stead.cli.server_commands import Server, clock, plain, reach
+from stead.cli.server_commands import Server, SingleOutput, clock, plain, reach
 from stead.client import DEFAULT_SERVER
 
 PATIENCE = 20.0
@@ -21,14 +21,15 @@ DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 
 def login(
     with_token: Annotated[
-        bool, typer.Option("--with-token", help="Read a token from stdin and keep it, instead of asking the issuer.")
+        bool,
+        typer.Option("--with-token", help="Read a token from stdin and keep it, instead of a login at the issuer."),
     ] = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Log in to a server, and stay so.
+    """Log in to a server, and keep the login.
 
-    Where the server has an issuer (OpenID Connect), it is asked with the device flow: open the address that is shown
-    in a browser, on any machine, and say yes. What comes of it is kept in a file that only you can read.
+    A server with an issuer (OpenID Connect) uses its device flow: open the address that is shown in a browser, on any
+    machine, and confirm. The login is kept in a file that only you can read.
     """
     if with_token:
         kept = {"token": sys.stdin.readline().strip()}
@@ -36,10 +37,10 @@ def login(
         with reach(server, token=None) as client:
             way = client.login()
         if way.anonymous_access:
-            note(f"{server} asks nobody who they are: there is nothing to log in to")
+            note(f"{server} is open and needs no login")
             return
         if way.issuer is None or way.client is None:
-            fail(f"{server} has no issuer: show it a token, with --with-token or in {credentials.TOKEN}", Code.USAGE)
+            fail(f"{server} has no issuer; give a token with --with-token or in {credentials.TOKEN}", Code.USAGE)
         kept = _device(way.issuer, way.client, way.scopes)
     with reach(server, token=kept["token"]) as client:
         me = client.whoami()
@@ -49,11 +50,11 @@ def login(
 
 
 def _device(issuer: str, client: str, scopes: str) -> dict[str, Any]:
-    """Ask an issuer, and wait until somebody has said yes elsewhere (RFC 8628)."""
+    """Log in by the device flow of an issuer (RFC 8628): wait until a person has confirmed in a browser."""
     try:
         found = _json(httpx.get(f"{issuer.rstrip('/')}/.well-known/openid-configuration", timeout=PATIENCE))
         if "device_authorization_endpoint" not in found:
-            fail(f"{issuer} has no device flow: show the server a token, with --with-token")
+            fail(f"{issuer} has no device flow; give a token with --with-token")
         begun = _json(
             httpx.post(
                 found["device_authorization_endpoint"],
@@ -62,10 +63,10 @@ def _device(issuer: str, client: str, scopes: str) -> dict[str, Any]:
             )
         )
         note(f"open {begun.get('verification_uri_complete') or begun['verification_uri']}")
-        note(f"and see that it shows the code {begun['user_code']}")
+        note(f"and check that it shows the code {begun['user_code']}")
         said = _waited(found["token_endpoint"], client, begun)
     except (httpx.HTTPError, KeyError, ValueError) as error:
-        fail(f"{issuer} does not answer as it should: {type(error).__name__}: {error}")
+        fail(f"{issuer}: invalid answer: {type(error).__name__}: {error}")
     return credentials.login_of(said, client, found["token_endpoint"])
 
 
@@ -84,8 +85,8 @@ def _waited(endpoint: str, client: str, begun: dict[str, Any]) -> dict[str, Any]
             case "slow_down":
                 pause += 5
             case error:
-                fail(f"the issuer did not let you in: {error or 'without a word'}", Code.NOT_ALLOWED)
-    fail("nobody said yes in time: begin again", Code.TIMED_OUT)
+                fail(f"the issuer rejected the login: {error or 'no reason given'}", Code.NOT_ALLOWED)
+    fail("the login was not confirmed in time; repeat: stead login", Code.TIMED_OUT)
 
 
 def _json(answer: httpx.Response) -> dict[str, Any]:
@@ -99,14 +100,14 @@ def logout(server: Server = DEFAULT_SERVER) -> None:
     if credentials.forget(server):
         line(f"logged out of {server}")
     else:
-        note(f"there is no login at {server}")
+        note(f"no login at {server} is kept")
 
 
 def whoami(
-    output: Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")] = Format.TABLE,
+    output: SingleOutput = Format.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Say who one is to a server, and what one may."""
+    """Show the current identity and its permissions."""
     with reach(server) as client:
         me = client.whoami()
     if output is not Format.TABLE:
@@ -116,6 +117,6 @@ def whoami(
     if me.groups:
         line(f"groups  {', '.join(me.groups)}")
     roles = ", ".join(map(role_text, me.roles)) or "none"
-    line(f"roles   {'everything: nobody is asked who they are here' if me.anonymous_access else roles}")
+    line(f"roles   {'all: the server is open' if me.anonymous_access else roles}")
     if me.expires_at:
         line(f"until   {clock(me.expires_at)}")

@@ -1,4 +1,4 @@
-"""Commands that show what something wrote, at the place where it is."""
+"""Commands that show the output of a program, which its agent reads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stead.cli.command import command
 from stead.cli.output import note
 from stead.cli.server_commands import Server, reach
 from stead.client import DEFAULT_SERVER
@@ -21,9 +22,9 @@ def add_logs(app: typer.Typer, path_type: Any, what: str, example: str) -> None:
 
     def logs(
         path: str,
-        lines: Annotated[int, typer.Option(min=1, max=10_000, help="So many lines at most, the last ones.")] = 100,
+        lines: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of lines, the latest.")] = 100,
         follow: Annotated[
-            bool, typer.Option("--follow", "-f", help="Go on with what it writes from now on.")
+            bool, typer.Option("--follow", "-f", help="Show new lines as they come, until interrupted.")
         ] = False,
         server: Server = DEFAULT_SERVER,
     ) -> None:
@@ -37,9 +38,9 @@ def add_logs(app: typer.Typer, path_type: Any, what: str, example: str) -> None:
             for line in client.follow_logs(path, lines=lines):
                 _write([line])
 
-    logs.__doc__ = f"The last lines that {what} wrote, asked of the agent where it is."
+    logs.__doc__ = f"Show the last lines that {what} wrote."
     logs.__annotations__["path"] = path_type
-    app.command("logs", short_help=f"What {what} wrote.", epilog=f"Example: {example}")(logs)
+    command(app, example)(logs)
 
 
 def _write(lines: Iterable[str]) -> None:

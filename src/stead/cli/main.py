@@ -18,7 +18,7 @@ app = typer.Typer(
     # Plain help and errors: they read well in a pipe, in a log and aloud.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="A lifecycle control plane: what you run comes back to a steady state, and says why when it does not.",
+    help="Stead, a lifecycle control plane.",
 )
 
 
@@ -39,10 +39,10 @@ def main(
             "--ca",
             envvar=CA,
             metavar="FILE",
-            help="Certificates of authorities to trust, where none that the world knows has signed the server's.",
+            help="CA bundle to trust in addition to the system's.",
         ),
     ] = "",
 ) -> None:
-    """A lifecycle control plane: what you run comes back to a steady state, and says why when it does not."""
+    """Operate clouds, edge sites, private clouds, leases and systems with Stead, a lifecycle control plane."""
     if ca:
         os.environ[CA] = ca

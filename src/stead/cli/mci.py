@@ -1,10 +1,11 @@
-"""`stead mci`: make infrastructures, see how they stand, change them."""
+"""`stead mci`: infrastructures of VMs over several providers."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -14,39 +15,25 @@ from rich.live import Live
 from rich.text import Text
 
 from stead.catalog import infrastructure
-from stead.cli.action_commands import add_observing, add_verb
+from stead.cli.change import ChangeOptions, change
 from stead.cli.columns import BY, CHANGED, CREATED, OPERATION, PATH, STATE
+from stead.cli.command import command
+from stead.cli.drift import compare
 from stead.cli.group_status import bars, is_bare, observed, tree
-from stead.cli.list_show import add_list, add_show
 from stead.cli.listing import Columns, counts
-from stead.cli.output import Code, Format, ListFormat, data, line
+from stead.cli.noun import Noun
+from stead.cli.output import Code, Format, ListFormat, data, line, note
 from stead.cli.paths import MciPath
-from stead.cli.progress import (
-    DryRun,
-    ExpectAgent,
-    How,
-    Key,
-    Wait,
-    Why,
-    change,
-)
-from stead.cli.server_commands import Output, Server, Timeout, Watch, plain, reach
+from stead.cli.server_commands import Output, Server, SingleOutput, Watch, plain, reach
 from stead.cli.spec_options import read_text
-from stead.cli.truth import compare
 from stead.client import DEFAULT_SERVER, GroupStatus, Resource, SyncClient
 from stead.lifecycle.files.problems import DocumentError
 
-KIND = "mci"
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Infrastructures of VMs over many clouds.")
-
-
-Refresh = Annotated[bool, typer.Option("--refresh", help="Look first at what may have changed by itself.")]
-One = Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")]
+Refresh = Annotated[bool, typer.Option("--refresh", help="Observe members first, where they may have changed.")]
 
 
 class Partial(StrEnum):
-    """What to do when only some VMs came up."""
+    """What becomes of an infrastructure of which only some VMs could be created."""
 
     CONTINUE = "continue"
     ROLLBACK = "rollback"
@@ -54,115 +41,99 @@ class Partial(StrEnum):
 
 
 MCIS: Columns[Resource] = Columns(
-    narrow=(
-        PATH,
-        STATE,
-        ("VMS", lambda mci: counts(mci.members or {})),
-        OPERATION,
-    ),
+    narrow=(PATH, STATE, ("VMS", lambda mci: counts(mci.members or {})), OPERATION),
     wide=(BY, CHANGED, CREATED),
-    name=lambda mci: mci.path,
 )
+MCI = Noun(
+    "mci",
+    MciPath,
+    "an infrastructure",
+    "infrastructures",
+    "shop/web",
+    columns=MCIS,
+    show="its state, its operation, its spec, and how many VMs are in which state",
+    verbs={
+        "suspend": "Suspend every running VM.",
+        "resume": "Resume every suspended VM.",
+        "reboot": "Restart every running VM.",
+        "terminate": "Remove every VM for good.",
+        "refine": "Remove the VMs that failed or whose state is unknown.",
+        "continue": "Continue a creation that is held.",
+        "withdraw": "Roll back a creation that is held.",
+        "delete": "Remove every VM for good, and the infrastructure.",
+    },
+)
+app = MCI.app
 
 
-@app.command(short_help="Make an infrastructure.", epilog="Example: stead mci create shop/web -f mci.yaml")
+@MCI.change("shop/web -f mci.yaml", extra=("expect_agent",))
 def create(
+    options: ChangeOptions,
     path: MciPath,
     file: Annotated[
-        str, typer.Option("--file", "-f", help="What it is to be, in YAML or JSON; - is stdin.", metavar="FILE")
+        str, typer.Option("--file", "-f", help="The infrastructure, in YAML or JSON; - is stdin.", metavar="FILE")
     ],
     hold: Annotated[
-        bool, typer.Option("--hold", help="Stop when all is prepared, and wait for continue or withdraw.")
+        bool, typer.Option("--hold", help="Stop before VMs are created, until `continue` or `withdraw`.")
     ] = False,
     on_partial: Annotated[
         Partial,
-        typer.Option(help="When only some VMs came up: keep what runs, take all back, take out who failed."),
+        typer.Option(help="When only some VMs could be created: keep those, remove all, or remove failed ones."),
     ] = Partial.CONTINUE,
-    reason: Why = "",
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    expect_agent: ExpectAgent = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Make an infrastructure, and follow it until its VMs run.
+    """Create an infrastructure and its VMs.
 
-    What its VMs share (networks, security groups, keys) is made first, or found; what the file names is checked
-    against what the providers have before anything is made.
+    Resources that its VMs share (networks, security groups, keys) are created first, or found; all names in the file
+    are checked against the providers before anything is created.
     """
-    spec = read_file(file)
-    how = How(output, wait and not hold, timeout, dry_run, key, expect_agent)
-    wishes: dict[str, Any] = {"kind": KIND, "spec": spec, "hold": hold, "on_partial": on_partial, "reason": reason}
-    change(server, path, "create", how, **wishes)
+    options = replace(options, wait=options.wait and not hold)
+    change(options, path, "create", spec=read_file(file), hold=hold, on_partial=on_partial)
 
 
 def read_file(file: str) -> dict[str, Any]:
-    """What an infrastructure file says; ends the command where it makes no sense."""
+    """The spec in an infrastructure file; ends the command where the file is invalid."""
     try:
         return infrastructure.parse(read_text(file), "stdin" if file == "-" else file)
     except DocumentError as error:
         for message in error.messages:
-            typer.echo(f"error: {message}", err=True)
+            note(f"error: {message}")
         raise typer.Exit(Code.USAGE) from None
 
 
-for _action, _says in (
-    ("suspend", "Stop every running VM and keep it."),
-    ("resume", "Start every stopped VM."),
-    ("reboot", "Restart every running VM."),
-    ("terminate", "Remove every VM for good."),
-    ("refine", "Take out the VMs that failed, or that nobody can tell anything about."),
-    ("continue", "Go on with a creation that is held."),
-    ("withdraw", "Give up a creation that is held, and take back what it made."),
-    ("delete", "Remove every VM for good, and forget the infrastructure."),
-):
-    add_verb(app, KIND, MciPath, _action, _says, "shop/web")
-
-
-add_observing(app, KIND, MciPath, "shop/web")
-
-
-add_list(app, KIND, MCIS, "Infrastructures", "stead mci list shop -o wide")
-add_show(
-    app,
-    KIND,
-    MciPath,
-    "An infrastructure, as it is or as it was.",
-    "An infrastructure: its state, what is going on, its spec, and how many VMs are in which state.",
-    "stead mci show shop/web -o yaml",
-)
-
-
-@app.command(short_help="How an infrastructure stands.", epilog="Example: stead mci status shop/web --watch")
+@command(app, "stead mci status shop/web --watch")
 def status(
     path: MciPath,
     watch: Watch = False,
     refresh: Refresh = False,
-    output: One = Format.TABLE,
+    output: SingleOutput = Format.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """How an infrastructure stands: one line, and a bar for each provider and region while something goes on."""
+    """Show the status of an infrastructure in one line.
+
+    While an operation is in progress, each provider and region has a bar.
+    """
     _show(path, server, output, watch, refresh, summary)
 
 
 def summary(found: GroupStatus, failure: str = "") -> list[str]:
-    """One line, a bar for each provider and region while something goes on, and what a refresh has observed."""
+    """One line, a bar for each provider and region while an operation is in progress, and what a refresh observed."""
     line = tree(found, failure=failure)[0]
     return [line, *bars(found), *(observed(found.observed) if found.observed is not None else [])]
 
 
-@app.command("tree", short_help="An infrastructure and its subgroups.", epilog="Example: stead mci tree shop/web")
+@command(app, "stead mci tree shop/web", "tree")
 def tree_(
     path: MciPath,
-    unfold: Annotated[bool, typer.Option("--all", help="Also those that are alike, one by one.")] = False,
+    unfold: Annotated[bool, typer.Option("--all", help="Show subgroups alike one by one.")] = False,
     watch: Watch = False,
     refresh: Refresh = False,
-    output: One = Format.TABLE,
+    output: SingleOutput = Format.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """An infrastructure and its subgroups. What is alike is folded, and the member that is worst off named."""
+    """Show an infrastructure and its subgroups as a tree.
+
+    Subgroups alike are folded into one line. The member in the worst state is named.
+    """
 
     def lines(found: GroupStatus, why: str) -> list[str]:
         return [*tree(found, unfold=unfold, failure=why), *bars(found)]
@@ -170,25 +141,27 @@ def tree_(
     _show(path, server, output, watch, refresh, lines)
 
 
-@app.command(short_help="Belief beside what is there.", epilog="Example: stead mci diff shop/web --all")
-def diff(
+@command(app, "stead mci drift shop/web --all")
+def drift(
     path: MciPath,
-    all_: Annotated[bool, typer.Option("--all", help="Also those that do not differ.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="List VMs without drift, too.")] = False,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """What is believed of an infrastructure's VMs beside what their providers show now. Nothing is changed.
+    """Compare recorded states of an infrastructure's VMs with the observed.
 
-    Exit code 0: nothing differs. 1: something does.
+    Providers are asked now. Nothing is changed.
+
+    Exit code 0: no drift. 1: drift.
     """
     with reach(server) as client:
-        client.status(path)  # so that a name that is not there is not taken for one where all is well
+        client.status(path)  # a path that does not exist must not be taken for one without drift
     compare(server, path, output, everything=all_)
 
 
-@app.command(short_help="An infrastructure file to begin with.", epilog="Example: stead mci example > mci.yaml")
+@command(app, "stead mci example > mci.yaml")
 def example() -> None:
-    """A small infrastructure over three clouds, which `stead dev` has."""
+    """Print an example of an infrastructure file, for `stead dev`."""
     line(EXAMPLE.rstrip())
 
 
@@ -202,9 +175,9 @@ subgroups:
 """.lstrip()
 
 
-@app.command(short_help="The JSON schema of infrastructure files.", epilog="Example: stead mci schema > mci.json")
+@command(app, "stead mci schema > mci.json")
 def schema() -> None:
-    """The JSON schema of infrastructure files, for editors and other programs."""
+    """Print the JSON schema of infrastructure files."""
     line(json.dumps(infrastructure.schema(), indent=2))
 
 
@@ -216,7 +189,7 @@ def _show(
     refresh: bool,
     written: Callable[[GroupStatus, str], list[str]],
 ) -> None:
-    """How it stands, once or as it changes."""
+    """Write a status, once or as it changes."""
     with reach(server) as client:
 
         def lines(found: GroupStatus) -> list[str]:
@@ -267,4 +240,4 @@ def _changes(
 
 
 PAUSE = 0.2
-"""Seconds between two looks while much happens."""
+"""Seconds between two readings while events are many."""

@@ -1,35 +1,21 @@
-"""`stead node`: the hosts that machines of the private cloud run on."""
+"""`stead node`: the hosts on which machines of the private cloud run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import typer
-
-from stead.cli.action_commands import add_verb
+from stead.cli.change import ChangeOptions, change
 from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, STATE
-from stead.cli.datacenter import above, in_words, lane_of, last, make
-from stead.cli.list_show import At, add_list, one, whole
+from stead.cli.command import command
+from stead.cli.datacenter import above, in_words, lane_of, last
+from stead.cli.list_show import At, find_at, show_whole
 from stead.cli.listing import Columns, write
+from stead.cli.noun import Noun
 from stead.cli.output import ListFormat, line
 from stead.cli.paths import NodePath
-from stead.cli.progress import (
-    DryRun,
-    ExpectAgent,
-    How,
-    Key,
-    Wait,
-    Why,
-)
-from stead.cli.server_commands import Output, Server, Timeout, reach
+from stead.cli.server_commands import Output, Server, reach
 from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource, SyncClient
-
-KIND = "node"
-
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="The hosts that machines of the private cloud run on."
-)
 
 NODES: Columns[Resource] = Columns(
     narrow=(PATH, STATE, LANE, OPERATION),
@@ -39,38 +25,8 @@ NODES: Columns[Resource] = Columns(
         CHANGED,
         CREATED,
     ),
-    name=lambda one: one.path,
     right=("CPUS", "MEMORY"),
 )
-
-
-@app.command(short_help="Take in a node.", epilog="Example: stead node create dc/n1")
-def create(
-    path: NodePath,
-    file: File = None,
-    settings: Settings = None,
-    reason: Why = "",
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    expect_agent: ExpectAgent = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """Take in a node of a datacenter, under the name that its agent knows it by. It is for admins."""
-    how, lane = How(output, wait, timeout, dry_run, key, expect_agent), lane_of(last(above(path)))
-    make(server, path, KIND, "create", how, spec_of(file, settings), lane=lane, reason=reason)
-
-
-for _action, _says in (
-    ("maintain", "Move a node's machines to others, and take no more. It is for admins."),
-    ("enable", "Put a node in use again. It is for admins."),
-    ("decommission", "Take a node out for good, once no machine is on it. It is for admins."),
-):
-    add_verb(app, KIND, NodePath, _action, _says, "dc/n1")
-add_list(app, KIND, NODES, "Nodes", "stead node list dc")
-
 MACHINES: Columns[Resource] = Columns(
     narrow=(
         ("MACHINE", lambda one: one.path),
@@ -78,38 +34,57 @@ MACHINES: Columns[Resource] = Columns(
         ("FROM", lambda one: last(one.spec.get("node"))),
         ("TO", lambda one: last((one.next_spec or {}).get("node"))),
     ),
-    wide=(),
-    name=lambda one: one.path,
 )
+NODE = Noun(
+    "node",
+    NodePath,
+    "a node",
+    "nodes",
+    "dc/n1",
+    columns=NODES,
+    observed=False,
+    verbs={
+        "maintain": "Migrate all machines off a node, and place none on it (admins only).",
+        "enable": "Enable a node for machines (admins only).",
+        "decommission": "Remove a node without machines for good (admins only).",
+    },
+)
+app = NODE.app
 
 
-@app.command(
-    short_help="A node, as it is or as it was, and the machines on it.",
-    epilog="Example: stead node show dc/n1 -o yaml",
-)
+@NODE.change("dc/n1", extra=("expect_agent",))
+def create(options: ChangeOptions, path: NodePath, file: File = None, settings: Settings = None) -> None:
+    """Add a node to a datacenter, by its name at the agent (admins only)."""
+    change(options, path, "create", spec=spec_of(file, settings), lane=lane_of(last(above(path))))
+
+
+@command(app, "stead node show dc/n1 -o yaml")
 def show(
     path: NodePath,
     at: At = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """A node: its state, how far its maintenance has come, and the machines on it or on their way."""
+    """Show a node and the machines on it, now or at a past time.
+
+    It shows its state, the progress of its maintenance, and the machines that are on it or migrate to or from it.
+    """
     with reach(server) as client:
-        found = one(client, KIND, path, at)
+        found = find_at(client, NODE.kind, path, at)
         if not isinstance(found, Resource):
-            whole(found, output)
+            show_whole(found, output)
             return
-        machines = list(_on(client, path))
+        machines = list(_machines_on(client, path))
         running = client.operation(found.operation.id) if found.operation is not None else None
-    says = {"says": running.message} if running is not None and running.message else {}
-    whole(found, output, {**says, "machines": [machine.path for machine in machines]})
+    message = {"message": running.message} if running is not None and running.message else {}
+    show_whole(found, output, {**message, "machines": [machine.path for machine in machines]})
     if machines and output in (ListFormat.TABLE, ListFormat.WIDE):
         line()
         write(machines, MACHINES, output)
 
 
-def _on(client: SyncClient, node: str) -> Iterator[Resource]:
-    """Machines on a node, on their way to it or away from it."""
+def _machines_on(client: SyncClient, node: str) -> Iterator[Resource]:
+    """Machines on a node, or migrating to or from it."""
     for machine in client.resources(kind="machine", specs=True):
         where = (machine.spec.get("node"), (machine.next_spec or {}).get("node"))
         if node in where and machine.state not in ("VIRTUAL", "DESTROYED"):

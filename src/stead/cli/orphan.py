@@ -1,4 +1,4 @@
-"""`stead orphan`: what providers have that nobody owns."""
+"""`stead orphan`: objects at providers that no resource stands for."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.change import ChangeOptions, change_command, submit
+from stead.cli.command import command, group
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, note
 from stead.cli.paths import vm_path
-from stead.cli.progress import How, Wait, see_through
-from stead.cli.server_commands import Output, Server, Timeout, clock, reach
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Orphan
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What providers have that nobody owns.")
+app = group()
 
 ORPHANS: Columns[Orphan] = Columns(
     narrow=(
@@ -31,64 +32,59 @@ ORPHANS: Columns[Orphan] = Columns(
 )
 
 
-@app.callback()
-def orphan() -> None:
-    """What providers have that nobody owns."""
-
-
-@app.command("list", short_help="Orphans.", epilog="Example: stead orphan list --lane aws.us-east-1")
+@command(app, "stead orphan list --lane aws.us-east-1")
 def list_(
-    lane: Annotated[str | None, typer.Option(metavar="LANE", help="Only on this lane.")] = None,
+    lane: Annotated[str | None, typer.Option(metavar="LANE", help="Lane to list; default all.")] = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """What providers have that carries our tag and that nobody owns, the oldest first.
+    """List objects at providers that no resource stands for, oldest first.
 
-    Lanes are surveyed from time to time, and whatever was found twice is listed until it is gone. PATH is the
-    resource that it was made for. TOKEN is the provider's id where there is no token, or another object has the same.
+    Only objects with Stead's tag count. Lanes are surveyed from time to time, and an object that was found twice is
+    listed until it is gone. PATH is the resource that it was created for. TOKEN is the provider's id where the object
+    has no token, or another object has the same.
     """
     with reach(server) as client:
         page = client.orphans(lane=lane)
     write(page.items, ORPHANS, output)
     if page.more:
-        note("there are more; name a lane with --lane")
+        note("more orphans exist; name a lane with --lane")
 
 
-LaneName = Annotated[str, typer.Argument(metavar="LANE", help="Where it was found.", show_default=False)]
-Token = Annotated[str, typer.Argument(metavar="TOKEN", help="Its TOKEN, as listed.", show_default=False)]
+LaneName = Annotated[str, typer.Argument(metavar="LANE", help="Lane of the orphan.", show_default=False)]
+Token = Annotated[str, typer.Argument(metavar="TOKEN", help="TOKEN of the orphan, as listed.", show_default=False)]
+EXAMPLE = "aws.us-east-1 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c"
+NO_ACTION = ("reason", "dry_run", "key")
+"""Shared options of changes that are none of orphans, which have no lifecycle yet."""
 
 
-@app.command(
-    short_help="Own it.",
-    epilog="Example: stead orphan adopt aws.us-east-1 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c --path shop/web/front/7",
-)
+@change_command(app, f"stead orphan adopt {EXAMPLE} --path shop/web/front/7", without=(*NO_ACTION, "wait", "timeout"))
 def adopt(
+    options: ChangeOptions,
     lane: LaneName,
     token: Token,
     path: Annotated[
         str | None,
-        typer.Option(metavar="NS/MCI/GROUP/NAME", callback=lambda path: path and vm_path(path), help="As which VM."),
+        typer.Option(
+            metavar="NS/MCI/GROUP/NAME",
+            callback=lambda path: path and vm_path(path),
+            help="Path of the new VM; default the path that the orphan was created for.",
+        ),
     ] = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Put it on record as a VM, at a path or at the one it was made for. A look tells what it is."""
-    with reach(server) as client:
-        see_through(client, lambda: client.adopt_orphan(lane, token, path), "adopt", token, How(output, True, None))
+    """Adopt an orphan as a VM.
+
+    An observation then tells its state.
+    """
+    with reach(options.server) as client:
+        submit(client, lambda: client.adopt_orphan(lane, token, path), "adopt", token, options)
 
 
-@app.command(
-    short_help="Remove it at the provider.",
-    epilog="Example: stead orphan remove aws.us-east-1 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c",
-)
-def remove(
-    lane: LaneName,
-    token: Token,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """Remove it for good. It is on record below /orphans, so the journal tells who did that and when."""
-    with reach(server) as client:
-        see_through(client, lambda: client.remove_orphan(lane, token), "remove", token, How(output, wait, timeout))
+@change_command(app, f"stead orphan remove {EXAMPLE}", without=NO_ACTION)
+def remove(options: ChangeOptions, lane: LaneName, token: Token) -> None:
+    """Remove an orphan at its provider.
+
+    It is recorded below /orphans, so the journal has who removed it and when.
+    """
+    with reach(options.server) as client:
+        submit(client, lambda: client.remove_orphan(lane, token), "remove", token, options)

@@ -71,17 +71,21 @@ def argument(kind: str, says: str, parts: str, second: str = "") -> Any:
 AnyPath = Annotated[
     str,
     typer.Argument(
-        metavar="PATH", help="A resource.", callback=any_path, autocompletion=complete_paths(None), show_default=False
+        metavar="PATH",
+        help="Path of a resource.",
+        callback=any_path,
+        autocompletion=complete_paths(None),
+        show_default=False,
     ),
 ]
 Below = Annotated[
-    str, typer.Option("--below", metavar="PATH", callback=any_path_or_root, help="Only below this path.")
+    str, typer.Option("--below", metavar="PATH", callback=any_path_or_root, help="Path to list below; default all.")
 ]
 Under = Annotated[
     str,
     typer.Argument(
         metavar="PATH",
-        help="Only this, and below it.",
+        help="Path to list, and below it; default all.",
         callback=any_path_or_root,
         autocompletion=complete_paths(None),
         show_default=False,

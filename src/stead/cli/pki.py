@@ -1,4 +1,4 @@
-"""`stead pki`: keys and certificates of a bus that lets in whom it knows."""
+"""`stead pki`: keys and certificates of a bus that authenticates its clients."""
 
 from __future__ import annotations
 
@@ -8,58 +8,54 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.command import command, group
 from stead.cli.output import Code, fail, line, note, table
 from stead.pki import certificates, initialization, renewal
 from stead.pki.files import FileExists
 from stead.pki.identity import DESCRIPTION, Identity, NoIdentity
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Keys and certificates of a bus that lets in whom it knows."
-)
+app = group()
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of all of it.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the keys and certificates.")]
 Hosts = Annotated[
-    list[str], typer.Option("--host", help="A name or an address of the server; may be repeated, the first is shown.")
+    list[str], typer.Option("--host", help="Name or address of the server. Repeatable; the first is its common name.")
 ]
 
 
-@app.command(
-    short_help="Found the bus of a cell.", epilog="Example: stead pki init pki --cell main --host bus.example"
-)
+@command(app, "stead pki init pki --cell main --host bus.example")
 def init(
     folder: Folder,
     host: Hosts,
-    cell: Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")] = "main",
-    port: Annotated[int, typer.Option("--port", help="The port that the bus is to listen on.")] = 4222,
+    cell: Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="Name of the cell.")] = "main",
+    port: Annotated[int, typer.Option("--port", help="Port that the bus listens on.")] = 4222,
 ) -> None:
-    """Make an authority, the operator and the account of the bus, its settings, and an identity for controllers.
+    """Create the certificate authority, keys and settings of a cell's bus.
 
-    Nothing that is there already is written over. The folder `root` has the keys that are above all others; nothing
-    that runs needs them.
+    An identity for controllers is created, too. No existing file is overwritten. The folder `root` has the keys of
+    the authority; no process needs them.
     """
     try:
         made = initialization.found(folder, cell, host, port)
     except (FileExists, ValueError) as error:
         fail(str(error), Code.USAGE)
-    line(f"{made.folder}: the bus of the cell {cell} is founded")
-    note("What to do next:")
-    note(f"  1. Put {made.folder / initialization.ROOT} away: whoever has it can be anybody.")
+    line(f"{made.folder}: keys and settings of the bus of cell {cell}")
+    note("Next steps:")
+    note(f"  1. Put {made.folder / initialization.ROOT} away, offline: its keys sign every identity.")
     note(f"  2. Start the bus, in {made.nats}: nats-server -c nats.conf")
     note(f"  3. Start servers and controllers: stead server --identity {made.controller} --database …")
     note("  4. Invite agents: stead agent invite NAME --lane LANE")
 
 
-@app.command(
-    "server-cert",
-    short_help="A certificate for a server.",
-    epilog="Example: stead pki server-cert pki --host stead.example --host 10.0.0.7",
-)
+@command(app, "stead pki server-cert pki --host stead.example --host 10.0.0.7", "server-cert")
 def server_cert(
     folder: Folder,
     host: Hosts,
-    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="How long it holds.")] = 365,
+    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="Validity in days.")] = 365,
 ) -> None:
-    """Make a certificate for a server of NATS, of HTTP or of PostgreSQL. It needs the key in the folder `root`."""
+    """Create a certificate for a server of NATS, HTTP or PostgreSQL.
+
+    It needs the key in the folder `root`.
+    """
     try:
         certificate, key = initialization.server_certificate(folder, host, days)
     except (FileExists, OSError, ValueError) as error:
@@ -68,14 +64,14 @@ def server_cert(
     line(str(key))
 
 
-@app.command(short_help="Renew certificates.", epilog="Example: stead pki renew pki")
+@command(app, "stead pki renew pki")
 def renew(
     folder: Folder,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also certificates with more than half of their lifetime left.")
+        bool, typer.Option("--all", help="Renew certificates with more than half of their lifetime left, too.")
     ] = False,
 ) -> None:
-    """Renew the certificates below a folder that have less than half of their lifetime left.
+    """Renew certificates that have less than half of their lifetime left.
 
     Each is written to its own file and keeps its key. The command needs the key in the folder `root`. Agents renew
     their identity themselves. The authority is valid for ten years and is not renewed.
@@ -94,11 +90,11 @@ def renew(
     note("NATS reloads on a signal, in its folder: nats-server --signal reload=nats.pid")
 
 
-@app.command(short_help="What is there, and until when.", epilog="Example: stead pki show pki")
+@command(app, "stead pki show pki")
 def show(folder: Folder) -> None:
-    """Every certificate and identity below a folder, and until when each holds."""
+    """Show the certificates and identities below a folder, with their expiry."""
     if not folder.is_dir():
-        fail(f"there is no folder {folder}", Code.NOT_FOUND)
+        fail(f"folder {folder} does not exist", Code.NOT_FOUND)
     rows = [
         (
             str(path.relative_to(folder)),

@@ -1,4 +1,4 @@
-"""`stead policy`: what callers may do beyond their roles, in Cedar; and policies tried out before they count."""
+"""`stead policy`: Cedar policies, which allow and forbid beyond roles, and tests of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from stead.access.policies import InvalidPolicy, Policies
 from stead.access.policy_tests import InvalidCase, tried
 from stead.catalog import KINDS
+from stead.cli.command import command, group
 from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail, line, note
@@ -18,7 +19,7 @@ from stead.cli.spec_options import read_text
 from stead.client import DEFAULT_SERVER
 from stead.client.models import Policy
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What callers may do beyond their roles.")
+app = group()
 
 POLICIES: Columns[Policy] = Columns(
     narrow=(
@@ -30,42 +31,38 @@ POLICIES: Columns[Policy] = Columns(
     name=lambda policy: policy.name,
     right=("LINES",),
 )
-Name = Annotated[str, typer.Argument(help="The name of the policy.")]
-File = Annotated[str, typer.Option("--file", "-f", help="A file in Cedar; - for stdin.")]
+Name = Annotated[str, typer.Argument(help="Name of the policy.")]
+File = Annotated[str, typer.Option("--file", "-f", help="Policy in Cedar; - is stdin.")]
 
 
 def actions() -> list[str]:
-    """What policies can speak of: the actions of all lifecycles that come with Stead."""
+    """Actions that policies can name: those of all built-in lifecycles."""
     return sorted({action.name for kind in KINDS.values() for action in kind.actions})
 
 
-@app.callback()
-def policy() -> None:
-    """What callers may do beyond their roles."""
-
-
-@app.command("list", short_help="Policies.", epilog="Example: stead policy list")
+@command(app, "stead policy list")
 def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """The policies that are in force beside the roles."""
+    """List policies."""
     with reach(server) as client:
         write(client.policies().items, POLICIES, output)
 
 
-@app.command(short_help="A policy, as it is written.", epilog="Example: stead policy show freeze")
+@command(app, "stead policy show freeze")
 def show(name: Name, server: Server = DEFAULT_SERVER) -> None:
-    """The text of a policy."""
+    """Print the text of a policy."""
     with reach(server) as client:
         found = [each for each in client.policies().items if each.name == name]
     if not found:
-        fail(f"there is no policy {name}", Code.NOT_FOUND)
+        fail(f"policy {name} does not exist; see: stead policy list", Code.NOT_FOUND)
     line(found[0].text.rstrip())
 
 
-@app.command(short_help="Put a policy in force.", epilog="Example: stead policy put freeze -f freeze.cedar")
+@command(app, "stead policy put freeze -f freeze.cedar")
 def put(name: Name, file: File, server: Server = DEFAULT_SERVER) -> None:
-    """Put a policy in force, in the place of the one of that name. It counts at every server within a second.
+    """Create or replace a policy.
 
-    It is checked first: what is not Cedar, or speaks of an action or an attribute that there is not, is refused.
+    Every server applies it within a second. A policy that is not valid Cedar, or names an unknown action or
+    attribute, is rejected.
     """
     text = read_text(file)
     with reach(server) as client:
@@ -73,21 +70,21 @@ def put(name: Name, file: File, server: Server = DEFAULT_SERVER) -> None:
     line(f"{name} is in force")
 
 
-@app.command(short_help="Take a policy away.", epilog="Example: stead policy delete freeze")
+@command(app, "stead policy delete freeze")
 def delete(name: Name, server: Server = DEFAULT_SERVER) -> None:
-    """Take a policy away."""
+    """Delete a policy."""
     with reach(server) as client:
         client.remove_policy(name)
     line(f"{name} is no longer in force")
 
 
-@app.command(short_help="Try policies out.", epilog="Example: stead policy test policies.yaml")
+@command(app, "stead policy test policies.yaml")
 def test(
-    file: Annotated[Path, typer.Argument(help="A YAML file with `policies` (files in Cedar beside it) and `cases`.")],
+    file: Annotated[Path, typer.Argument(help="YAML file with `policies` (Cedar files beside it) and `cases`.")],
 ) -> None:
-    """Try policies out, with the roles beside them and without a server: is each case allowed or refused as expected?
+    """Test policies, together with roles and without a server.
 
-    Exit code 0: all are. 3: some are not. 2: the file or a policy makes no sense.
+    Exit code 0: every case is allowed or rejected as expected. 3: some are not. 2: the file or a policy is invalid.
     """
     said = _read(file)
     try:
@@ -113,8 +110,8 @@ def _read(file: Path) -> dict[str, Any]:
     except NotYaml as error:
         fail(f"{file}: {error}", Code.USAGE)
     if not isinstance(said, dict) or not isinstance(said.get("cases"), list) or not said["cases"]:
-        fail(f"{file}: it has no cases", Code.USAGE)
+        fail(f"{file}: `cases` is missing or empty", Code.USAGE)
     named = said.get("policies", [])
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
-        fail(f"{file}: policies are the names of files", Code.USAGE)
+        fail(f"{file}: `policies` must be names of files", Code.USAGE)
     return said

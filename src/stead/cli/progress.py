@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
 
 import typer
 
 from stead.cli import elapsed
-from stead.cli.dry_run import show as show_plan
 from stead.cli.group_status import bars, saved
 from stead.cli.listing import Columns, printable, write
-from stead.cli.output import Code, ListFormat, data, note
+from stead.cli.output import Code, ListFormat, note
 from stead.cli.progress_display import progress_display
-from stead.cli.server_commands import clock, command_line, plain, reach, seconds_of
-from stead.client import Accepted, Operation, SteadError, SyncClient, Unavailable, Unreachable
+from stead.cli.server_commands import clock, command_line, seconds_of
+from stead.client import Operation, SteadError, SyncClient, Unavailable, Unreachable
 
 UNDO = "undo"
 """What every kind takes that keeps a failure for a person: take it back."""
@@ -48,96 +44,18 @@ OPERATIONS: Columns[Operation] = Columns(
 )
 
 
-class Remedy(StrEnum):
-    """What becomes of a change that failed."""
-
-    ROLLBACK = "rollback"
-    KEEP = "keep"
-
-
-Wait = Annotated[bool, typer.Option("--wait/--detach", help="Follow the operation to its end, or return at once.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would do, and do nothing.")]
-ExpectAgent = Annotated[
-    bool, typer.Option("--expect-agent", help="Accept a lane that no agent has served yet: its agent comes later.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Override the state. Needs --reason.")]
-Queueing = Annotated[
-    bool, typer.Option("--queue", help="Wait its turn where something else is under way, instead of being refused.")
-]
-OnFailure = Annotated[
-    Remedy, typer.Option("--on-failure", help="What failed is taken back, or its error is kept for a person.")
-]
-Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stays with the operation.")]
-Key = Annotated[
-    str | None,
-    typer.Option("--key", metavar="TEXT", help="The same request under the same key is let in once."),
-]
-
-
-@dataclass(frozen=True)
-class How:
-    """How a change is followed."""
-
-    output: ListFormat
-    wait: bool
-    timeout: str | None
-    dry_run: bool = False
-    key: str | None = None
-    expect_agent: bool = False
-
-
-def on_conflict(queue: bool) -> Literal["default", "queue"]:
-    """What a change is to do where something else is under way."""
-    return "queue" if queue else "default"
-
-
-def change(address: str, path: str, action: str, how: How, **wishes: Any) -> None:
-    """Ask for a change and see it through, as far as the caller wants; ends the command."""
-    if how.expect_agent:
-        wishes["expect_agent"] = True
-    with reach(address) as client:
-        if how.dry_run:
-            show_plan(client.rehearse(path, action, **wishes), how.output)
-            return
-        see_through(client, lambda: client.ask(path, action, key=how.key, **wishes), action, path, how)
-
-
-def see_through(client: SyncClient, ask: Callable[[], Accepted], action: str, path: str, how: How) -> None:
-    """Ask for a change and follow it, as far as the caller wants; ends the command unless that was well."""
-    try:
-        accepted = ask()
-    except KeyboardInterrupt:
-        note(
-            f"interrupted before the server answered; {action} {path} may have been accepted\n"
-            f"  list operations: {command_line(client.server, 'operation', 'list')}"
-        )
-        raise typer.Exit(Code.INTERRUPTED) from None
-    told = _tell(accepted, action, path)
-    if accepted.operation is None:
-        if how.output in (ListFormat.JSON, ListFormat.YAML):
-            data(plain(accepted), how.output)
-        return
-    id = accepted.operation.id
-    if not how.wait:
-        write([client.operation(id)], OPERATIONS, how.output)
-        return
-    if not told:
-        note(f"{action} of {path}: operation {id}")
-    finish(client, id, how.timeout, how.output, asked=action)
-
-
 def finish(
     client: SyncClient,
     id: str,
     timeout: str | None,
     output: ListFormat,
     *,
-    asked: str = "",
+    requested: str = "",
     well: Sequence[str] = ("succeeded",),
 ) -> None:
     """Follow an operation to its end and write how it ended; ends the command unless that was well.
 
-    `asked`: the action that was asked for, where it may be another one than the operation's.
+    `requested`: the action that was requested, where it may differ from the operation's.
     This is the one place in which a command waits for an operation.
     """
     ended: Operation | None = None
@@ -157,12 +75,12 @@ def finish(
         raise
     assert ended is not None
     write([ended], OPERATIONS, output)
-    conclude(client, ended, well=well, asked=asked or ended.action)
+    conclude(client, ended, well=well, requested=requested or ended.action)
 
 
-def conclude(client: SyncClient, ended: Operation, *, asked: str, well: Sequence[str] = ("succeeded",)) -> None:
+def conclude(client: SyncClient, ended: Operation, *, requested: str, well: Sequence[str] = ("succeeded",)) -> None:
     """End the command with the exit code of how an operation ended, and why; returns where all of it was done."""
-    if ended.outcome not in well and not _takes_back(client, ended, asked):
+    if ended.outcome not in well and not _takes_back(client, ended, requested):
         where = ended.place or ended.path
         journal = command_line(client.server, "journal", where)
         note(f"error: {ended.action} of {where} ended {ended.outcome}; see: {journal}")
@@ -193,13 +111,13 @@ def _tell_skipped(client: SyncClient, ended: Operation) -> None:
         note(f"  {number}: {printable(says)}")
 
 
-def _takes_back(client: SyncClient, ended: Operation, asked: str) -> bool:
+def _takes_back(client: SyncClient, ended: Operation, requested: str) -> bool:
     """Whether what was asked for was to take something back, and that was done."""
     if ended.outcome != "rolled_back":
         return False
-    known = next((action for action in client.lifecycle(ended.kind).actions if action.name == asked), None)
+    known = next((action for action in client.lifecycle(ended.kind).actions if action.name == requested), None)
     if known is None:
-        return asked == UNDO
+        return requested == UNDO
     return bool(known.signals) and not known.via
 
 
@@ -209,20 +127,7 @@ def _continues(id: str, operation: Operation | None) -> str:
     return f"{operation.action} {operation.place or operation.path} continues as operation {id}"
 
 
-def _tell(accepted: Accepted, action: str, path: str) -> bool:
-    """Say what is out of the ordinary; whether anything was."""
-    if accepted.operation is None:
-        note(f"{action} of {path}: nothing to do")
-    elif accepted.joined:
-        note(f"{action} of {path} is under way already; joined operation {accepted.operation.id}")
-    elif accepted.repeated:
-        note(f"{action} of {path} was let in before, under the same key: operation {accepted.operation.id}")
-    elif accepted.queued:
-        note(f"{action} of {path}: {place(accepted.position)}: operation {accepted.operation.id}")
-    return accepted.operation is None or accepted.joined or accepted.repeated or accepted.queued
-
-
-def place(position: int | None) -> str:
+def queue_place(position: int | None) -> str:
     """How long the line is before one that waits."""
     before = (position or 1) - 1
     return f"queued, {before or 'none'} before it"
@@ -242,7 +147,7 @@ def _says(operation: Operation) -> str:
     if operation.outcome is not None:
         return f"{operation.action} of {operation.place or operation.path}: {operation.outcome}"
     if operation.queued:
-        return f"{operation.action} of {operation.place or operation.path}: {place(operation.position)}"
+        return f"{operation.action} of {operation.place or operation.path}: {queue_place(operation.position)}"
     done = f", {operation.total - operation.remaining} of {operation.total}" if operation.total > 1 else ""
     done += saved(operation.total, operation.orders)
     again = f", attempt {operation.attempt}" if (operation.attempt or 1) > 1 else ""

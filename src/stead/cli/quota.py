@@ -1,4 +1,4 @@
-"""`stead quota`: how much accounts and cloudspaces may have."""
+"""`stead quota`: limits of accounts, cloudspaces and namespaces."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.command import command, group
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import AnyPath
 from stead.cli.server_commands import Output, Server, reach
 from stead.client import DEFAULT_SERVER, Quota
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="How much accounts and cloudspaces may have.")
+app = group()
 
 UNITS = {"memory": " MiB", "storage": " MiB", "lease_seconds": " s"}
 UNLIMITED = "none"
@@ -34,21 +35,24 @@ def _most(value: str) -> int | None:
     if value == UNLIMITED:
         return None
     if not value.isdecimal():
-        raise typer.BadParameter(f"{value} is no number; {UNLIMITED} takes the quota away")
+        raise typer.BadParameter(f"{value} is not a number; {UNLIMITED} removes the quota")
     return int(value)
 
 
-Most = Annotated[str | None, typer.Option(metavar="N|none", show_default=False)]
+Most = Annotated[str | None, typer.Option(metavar="N|none", help="New quota; `none` removes it.", show_default=False)]
 
 
-@app.command(short_help="How much one has and may have.", epilog="Example: stead quota show acme")
+@command(app, "stead quota show acme")
 def show(path: AnyPath, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """How much an account or a cloudspace has and may have. What lies in the recycle bin counts."""
+    """Show usage and quotas of a path.
+
+    Resources in the recycle bin count.
+    """
     with reach(server) as client:
         write(iter(client.quotas(path).items), QUOTAS, output)
 
 
-@app.command("set", short_help="Say how much one may have.", epilog="Example: stead quota set acme --machines 10")
+@command(app, "stead quota set acme --machines 10")
 def set_(
     path: AnyPath,
     machines: Most = None,
@@ -61,15 +65,18 @@ def set_(
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Say how much an account or a cloudspace may have from now on; memory and storage in MiB. Of a namespace, say
-    how many hosts its leases may have at a time, and how many seconds each may last.
+    """Set quotas of an account, a cloudspace or a namespace.
 
-    What is there already stays, also where that is more. What is not named stays as it is; `none` takes a quota away.
+    Memory and storage are in MiB. Of a namespace: hosts that its leases may have at a time, and seconds that each may
+    last. Resources that exist stay, also beyond a quota. Quotas that are not named stay; `none` removes one.
     """
     said = {"machines": machines, "cpus": cpus, "memory": memory, "disks": disks, "storage": storage}
     said |= {"hosts": hosts, "lease_seconds": lease_seconds}
     most = {what: _most(value) for what, value in said.items() if value is not None}
     if not most:
-        fail("say of what: --machines, --cpus, --memory, --disks, --storage, --hosts or --lease-seconds", Code.USAGE)
+        fail(
+            "name at least one quota: --machines, --cpus, --memory, --disks, --storage, --hosts or --lease-seconds",
+            Code.USAGE,
+        )
     with reach(server) as client:
         write(iter(client.set_quotas(path, most).items), QUOTAS, output)

@@ -1,4 +1,4 @@
-"""`stead resource`: resources of any kind, also of those that nobody wrote a command for."""
+"""`stead resource`: resources of any kind, registered ones included."""
 
 from __future__ import annotations
 
@@ -6,133 +6,70 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.change import ChangeOptions, change, change_command
 from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
+from stead.cli.command import command, group
 from stead.cli.kinds import ActionName, KindName
-from stead.cli.list_show import At, any_one, shown_list, whole
+from stead.cli.list_show import At, find_any, show_list, show_whole
 from stead.cli.listing import Columns
 from stead.cli.output import ListFormat
 from stead.cli.paths import AnyPath, Under
-from stead.cli.progress import (
-    DryRun,
-    ExpectAgent,
-    Force,
-    How,
-    Key,
-    OnFailure,
-    Queueing,
-    Remedy,
-    Wait,
-    Why,
-    change,
-    on_conflict,
-)
-from stead.cli.server_commands import Output, Server, Timeout, Watch, reach
+from stead.cli.server_commands import Output, Server, Watch, reach
 from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Resources of any kind.")
+app = group()
 
 RESOURCES: Columns[Resource] = Columns(
     narrow=(PATH, STATE, CLASS, OPERATION),
-    wide=(
-        ("KIND", lambda one: one.kind),
-        LANE,
-        PHASE,
-        BY,
-        CHANGED,
-        SEEN,
-        CREATED,
-    ),
-    name=lambda one: one.path,
+    wide=(("KIND", lambda one: one.kind), LANE, PHASE, BY, CHANGED, SEEN, CREATED),
 )
 
-Lane = Annotated[str, typer.Option("--lane", metavar="LANE", help="The lane whose agent sees to it.")]
 
-
-@app.command(
-    short_help="Make a resource.",
-    epilog="Example: stead resource create certificate shop/www --lane tls.lab --set days=90",
+@change_command(
+    app,
+    "stead resource create certificate shop/www --lane tls.lab --set days=90",
+    extra=("on_failure", "queue", "expect_agent"),
 )
 def create(
+    options: ChangeOptions,
     kind: KindName,
     path: AnyPath,
-    lane: Lane = "",
+    lane: Annotated[str, typer.Option("--lane", metavar="LANE", help="Lane whose agent serves the resource.")] = "",
     file: File = None,
     settings: Settings = None,
-    action: Annotated[
-        str, typer.Option("--action", metavar="ACTION", help="How the kind calls it, if not create.")
-    ] = "create",
-    on_failure: OnFailure = Remedy.ROLLBACK,
-    reason: Why = "",
-    queue: Queueing = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    expect_agent: ExpectAgent = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
+    action: Annotated[str, typer.Option("--action", metavar="ACTION", help="Action of the kind.")] = "create",
 ) -> None:
-    """Make a resource, and follow it until it is there."""
-    wishes = {"on_failure": on_failure, "reason": reason, "on_conflict": on_conflict(queue)}
-    how, spec = How(output, wait, timeout, dry_run, key, expect_agent), spec_of(file, settings)
-    change(server, path, action, how, kind=kind, spec=spec, lane=lane, **wishes)
+    """Create a resource of any kind."""
+    change(options, path, action, spec=spec_of(file, settings), lane=lane)
 
 
-@app.command(
-    short_help="Ask for an action.", epilog="Example: stead resource ask shop/www renew --reason 'it ends in May'"
+@change_command(
+    app,
+    "stead resource request shop/www renew --reason 'it ends in May'",
+    extra=("on_failure", "force", "queue", "expect_agent"),
 )
-def ask(
-    path: AnyPath,
-    action: ActionName,
-    file: File = None,
-    settings: Settings = None,
-    on_failure: OnFailure = Remedy.ROLLBACK,
-    force: Force = False,
-    reason: Why = "",
-    queue: Queueing = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    expect_agent: ExpectAgent = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
+def request(
+    options: ChangeOptions, path: AnyPath, action: ActionName, file: File = None, settings: Settings = None
 ) -> None:
-    """Ask for an action of a resource's lifecycle, and follow it to its end. A spec is for actions that bring one."""
-    wishes = {"on_failure": on_failure, "force": force, "reason": reason, "on_conflict": on_conflict(queue)}
-    change(
-        server,
-        path,
-        action,
-        How(output, wait, timeout, dry_run, key, expect_agent),
-        spec=spec_of(file, settings),
-        **wishes,
-    )
+    """Request an action of a resource's lifecycle.
+
+    A spec is for actions that carry one.
+    """
+    change(options, path, action, spec=spec_of(file, settings))
 
 
-@app.command(short_help="Delete a resource.", epilog="Example: stead resource delete shop/www")
+@change_command(app, "stead resource delete shop/www", extra=("force", "queue"))
 def delete(
+    options: ChangeOptions,
     path: AnyPath,
-    action: Annotated[
-        str, typer.Option("--action", metavar="ACTION", help="How the kind calls it, if not delete.")
-    ] = "delete",
-    force: Force = False,
-    reason: Why = "",
-    queue: Queueing = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
+    action: Annotated[str, typer.Option("--action", metavar="ACTION", help="Action of the kind.")] = "delete",
 ) -> None:
-    """Delete a resource, and follow it until it is gone."""
-    how = How(output, wait, timeout, dry_run, key)
-    change(server, path, action, how, force=force, reason=reason, on_conflict=on_conflict(queue))
+    """Delete a resource of any kind."""
+    change(options, path, action)
 
 
-@app.command("list", short_help="Resources of a kind.", epilog="Example: stead resource list certificate --watch")
+@command(app, "stead resource list certificate --watch")
 def list_(
     kind: KindName,
     below: Under = "/",
@@ -140,13 +77,16 @@ def list_(
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Resources of a kind, in order of path."""
+    """List resources of a kind by path."""
     with reach(server) as client:
-        shown_list(client, kind, below, RESOURCES, output, watch=watch)
+        show_list(client, kind, below, RESOURCES, output, watch=watch)
 
 
-@app.command(short_help="A resource, as it is or as it was.", epilog="Example: stead resource show shop/www -o yaml")
+@command(app, "stead resource show shop/www -o yaml")
 def show(path: AnyPath, at: At = None, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """A resource: its kind, its state, what is going on, its spec, and what the agent said of it."""
+    """Show a resource of any kind, now or at a past time.
+
+    It shows its kind, its state, its operation, its spec, and the facts that the agent reported.
+    """
     with reach(server) as client:
-        whole(any_one(client, path, at), output)
+        show_whole(find_any(client, path, at), output)

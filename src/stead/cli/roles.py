@@ -1,4 +1,4 @@
-"""Roles on the command line: `operator@shop`, and `stead role`."""
+"""`stead role`: roles of users and groups, written as `operator@shop`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.command import command, group
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, line
 from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER
 from stead.client.models import Grant, RoleBinding
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Which roles people and groups have.")
+app = group()
 
 ROLES = ("viewer", "operator", "admin")
 Subject = Annotated[str, typer.Argument(help="user:NAME or group:NAME.")]
@@ -29,10 +30,12 @@ GRANTS: Columns[Grant] = Columns(
 
 
 def role_at(text: str) -> RoleBinding:
-    """`operator@shop`; without a namespace, everywhere."""
+    """The role that a text names; without a namespace, in every one."""
     role, at, namespace = text.partition("@")
     if role not in ROLES or (at and not namespace):
-        raise typer.BadParameter(f"{text!r}: say {', '.join(ROLES)}, with @NAMESPACE for one namespace alone")
+        raise typer.BadParameter(
+            f"{text!r} is not a role: use {', '.join(ROLES)}, with @NAMESPACE for a single namespace"
+        )
     return RoleBinding(role=role, namespace=namespace or "*")
 
 
@@ -41,34 +44,29 @@ def role_text(role: RoleBinding) -> str:
     return f"{role.role}@{role.namespace}"
 
 
-Role = Annotated[str, typer.Argument(metavar="ROLE[@NAMESPACE]", help="viewer, operator or admin; @ one namespace.")]
+Role = Annotated[str, typer.Argument(metavar="ROLE[@NAMESPACE]", help="viewer, operator or admin; @ a namespace.")]
 
 
-@app.callback()
-def role() -> None:
-    """Which roles people and groups have."""
-
-
-@app.command("list", short_help="Who has which role.", epilog="Example: stead role list")
+@command(app, "stead role list")
 def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Who has which role where, in the namespaces in which one is an admin."""
+    """List grants of roles, in the namespaces of which you are an admin."""
     with reach(server) as client:
         write(client.grants().items, GRANTS, output)
 
 
-@app.command(short_help="Give somebody a role.", epilog="Example: stead role give group:ops operator@shop")
-def give(subject: Subject, role: Role, server: Server = DEFAULT_SERVER) -> None:
-    """Give a person or a group a role: in one namespace, or everywhere."""
+@command(app, "stead role grant group:ops operator@shop")
+def grant(subject: Subject, role: Role, server: Server = DEFAULT_SERVER) -> None:
+    """Grant a role to a user or a group, in a namespace or everywhere."""
     wanted = role_at(role)
     with reach(server) as client:
         client.give_role(subject, wanted)
-    line(f"{subject} is {wanted}")
+    line(f"granted {role_text(wanted)} to {subject}")
 
 
-@app.command(short_help="Take a role from somebody.", epilog="Example: stead role take group:ops operator@shop")
-def take(subject: Subject, role: Role, server: Server = DEFAULT_SERVER) -> None:
-    """Take a role from a person or a group. It counts within a second."""
+@command(app, "stead role revoke group:ops operator@shop")
+def revoke(subject: Subject, role: Role, server: Server = DEFAULT_SERVER) -> None:
+    """Revoke a role of a user or a group, within a second."""
     wanted = role_at(role)
     with reach(server) as client:
         client.take_role(subject, wanted)
-    line(f"{subject} is no longer {wanted}")
+    line(f"revoked {role_text(wanted)} of {subject}")

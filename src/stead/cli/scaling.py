@@ -1,4 +1,4 @@
-"""`stead scaling`: policies that make and delete instances of an app, or clusters, as demand has it."""
+"""`stead scaling`: policies that create and delete instances of an app, or clusters, by demand."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.command import command, group
 from stead.cli.listing import Columns, printable, write
 from stead.cli.output import Code, ListFormat, data, fail, line, note, table
 from stead.cli.paths import any_path
@@ -15,7 +16,7 @@ from stead.cli.spec_options import read_spec
 from stead.client import DEFAULT_SERVER, Scaling, SteadError, SyncClient
 from stead.client.models import ScalingPolicy
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Policies that follow demand.")
+app = group()
 
 POLICIES: Columns[Scaling] = Columns(
     narrow=(
@@ -36,7 +37,7 @@ POLICIES: Columns[Scaling] = Columns(
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The policies there are, by asking the server; none where it does not answer."""
+    """Names of policies, as the server lists them; none where it does not answer."""
     try:
         with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
             found = [f"{one.namespace}/{one.name}" for one in client.scaling_page(limit=200).items]
@@ -48,7 +49,7 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
 def _checked(value: str) -> str:
     parts = any_path(value).split("/")[1:]
     if len(parts) != 2:
-        raise typer.BadParameter(f"{value!r} is no policy: say it as namespace/name")
+        raise typer.BadParameter(f"{value!r} is not a policy, such as namespace/name")
     return "/".join(parts)
 
 
@@ -60,41 +61,38 @@ Policy = Annotated[
 ]
 
 
-@app.callback()
-def scaling() -> None:
-    """Policies that follow demand."""
-
-
-@app.command(short_help="Put a policy in force.", epilog="Example: stead scaling put shop/web -f web.yaml")
+@command(app, "stead scaling put shop/web -f web.yaml")
 def put(
     policy: Policy,
-    file: Annotated[str, typer.Option("--file", "-f", help="A file in YAML or JSON; - for stdin.")],
+    file: Annotated[str, typer.Option("--file", "-f", help="Policy, in YAML or JSON; - is stdin.")],
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Put a policy in force, in the place of the one of that name.
+    """Create or replace a policy.
 
-    The file says `app` and `places` (clusters), or `cluster` and `places` (sites), then `up_above` and `down_below`
-    (demand for each instance), `maximum`, and any field that is to differ from its default.
+    The file has `app` and `places` (clusters), or `cluster` and `places` (sites), then `up_above` and `down_below`
+    (demand for each instance), `maximum`, and fields that differ from their defaults.
     """
     with reach(server) as client:
         client.put_scaling(*_names(policy), read_spec(file))
     line(f"{policy} is in force")
 
 
-@app.command("list", short_help="Policies.", epilog="Example: stead scaling list --namespace shop")
+@command(app, "stead scaling list --namespace shop")
 def list_(
-    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only of this namespace.")] = None,
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="Namespace to list; default all.")
+    ] = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """The policies in force, and what each came to when it last looked."""
+    """List policies, and the last decision of each."""
     with reach(server) as client:
         write(client.scalings(namespace=namespace), POLICIES, output)
 
 
-@app.command(short_help="A policy, and why it does what it does.", epilog="Example: stead scaling show shop/web")
+@command(app, "stead scaling show shop/web")
 def show(policy: Policy, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """A policy: what it found last and why it does nothing, the demand it knows, its instances, what it did."""
+    """Show a policy: its last decision and reason, demand, instances, actions."""
     with reach(server) as client:
         found = client.scaling(*_names(policy))
     if output in (ListFormat.JSON, ListFormat.YAML):
@@ -119,35 +117,37 @@ def show(policy: Policy, output: Output = ListFormat.TABLE, server: Server = DEF
         table(columns, acts)
 
 
-@app.command(short_help="Take a policy away.", epilog="Example: stead scaling delete shop/web")
+@command(app, "stead scaling delete shop/web")
 def delete(policy: Policy, server: Server = DEFAULT_SERVER) -> None:
-    """Take a policy away. What it made stays as it is."""
+    """Delete a policy; its instances stay."""
     with reach(server) as client:
         client.remove_scaling(*_names(policy))
     line(f"{policy} is no longer in force; its instances stay")
 
 
-@app.command(short_help="Tell a policy the demand.", epilog="Example: stead scaling demand shop/web 250")
+@command(app, "stead scaling demand shop/web 250")
 def demand(
     policy: Policy,
-    value: Annotated[float, typer.Argument(metavar="N", help="How much is asked for.", show_default=False)],
+    value: Annotated[float, typer.Argument(metavar="N", help="Demand.", show_default=False)],
     place: Annotated[
-        str | None, typer.Option("--place", metavar="PATH", help="At which cluster, where it follows each place.")
+        str | None,
+        typer.Option("--place", metavar="PATH", help="Place of the demand, for a policy that follows each place."),
     ] = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="When it was measured, such as 2026-01-31T12:00:00Z.")
+        str | None,
+        typer.Option("--at", metavar="TIME", help="Time of measurement, such as 2026-01-31T12:00:00Z; default now."),
     ] = None,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Tell a policy the demand, in the unit that its thresholds are in. The latest figure counts.
+    """Report demand to a policy, in the unit of its thresholds.
 
-    Exit code 0: it counts, or a newer one does.
+    The latest figure counts.
     """
     where = any_path(place) if place is not None else None
     with reach(server) as client:
         taken = client.tell_demand(*_names(policy), [(where, value, _time(at))])
     if taken.outdated:
-        note("a newer figure is known: this one changes nothing")
+        note("the policy has a newer figure: this one changes nothing")
     line(f"{policy} {'knows' if taken.accepted else 'knew'} the demand{f' at {where}' if where else ''}")
 
 
@@ -167,9 +167,9 @@ def _time(at: str | None) -> datetime | None:
     try:
         time = datetime.fromisoformat(at)
     except ValueError:
-        fail(f"{at!r} is no time: say it as 2026-01-31T12:00:00Z", Code.USAGE)
+        fail(f"{at!r} is not a time, such as 2026-01-31T12:00:00Z", Code.USAGE)
     if time.tzinfo is None:
-        fail(f"{at!r} does not say the offset from UTC, such as Z", Code.USAGE)
+        fail(f"{at!r} has no offset from UTC, such as Z", Code.USAGE)
     return time
 
 
@@ -178,7 +178,7 @@ def _ended(at: datetime | None, failed: bool) -> str:
 
 
 def _sentences(found: Scaling) -> list[str]:
-    """What there is to say of it, for a person."""
+    """A policy in sentences."""
     policy, serving = found.policy, len(found.instances)
     bounds = f"{policy.minimum} to {policy.maximum}"
     places = ", ".join(policy.places)

@@ -8,32 +8,31 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.command import command, group
 from stead.cli.output import Code, fail, note
 
-app = typer.Typer(no_args_is_help=True, help="Seal secrets, so that only agents with the key can read them.")
+app = group()
 
 
-@app.command("key", epilog="Example: stead secret key agent.key")
+@command(app, "stead secret key agent.key")
 def key(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the key is put. There may be none yet.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="New file for the key.")],
 ) -> None:
-    """Make a key, in a new file that only its owner may read."""
+    """Create a key for sealed secrets, in a file that only its owner may read."""
     from stead.secrets.sealing import make_key  # noqa: PLC0415 - slow to import, and needed by few
 
     try:
         make_key(file)
     except OSError as error:
         fail(f"cannot write {file}: {error.strerror}", Code.USAGE)
-    note(f"{file} opens whatever is sealed with it: agents need it, and nobody else")
+    note(f"{file} opens secrets that are sealed with it: only agents need it")
 
 
-@app.command("seal", epilog="Example: stead secret seal --key agent.key < password")
+@command(app, "stead secret seal --key agent.key < password")
 def seal(
-    file: Annotated[
-        Path, typer.Option("--key", envvar="STEAD_SECRETS_KEY", metavar="FILE", help="The file of the key.")
-    ],
+    file: Annotated[Path, typer.Option("--key", envvar="STEAD_SECRETS_KEY", metavar="FILE", help="File of the key.")],
 ) -> None:
-    """Seal a secret that is read from stdin, and write `sealed:…`, which may be kept anywhere.
+    """Seal a secret from stdin, and print `sealed:…`, which is safe to store.
 
     The end of the last line is no part of the secret.
     """
@@ -41,7 +40,7 @@ def seal(
     from stead.secrets.sources import private  # noqa: PLC0415
 
     if sys.stdin.isatty():
-        note("the secret, and then Ctrl-D; with a pipe or a file it is not seen on the screen:")
+        note("type the secret, then Ctrl-D; a pipe or a file keeps it off the screen:")
     try:
         private(file)
         keys = SealingKeys.read(file)
@@ -49,9 +48,9 @@ def seal(
     except OSError as error:
         fail(f"cannot read {file}: {error.strerror}", Code.USAGE)
     except UnicodeDecodeError:
-        fail("the secret is not text", Code.USAGE)
+        fail("stdin: the secret is not UTF-8 text", Code.USAGE)
     except ValueError as error:
         fail(str(error), Code.USAGE)
     if not value:
-        fail("there is nothing to seal on stdin", Code.USAGE)
+        fail("stdin: empty; pipe the secret to the command", Code.USAGE)
     typer.echo(keys.seal(value))

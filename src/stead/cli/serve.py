@@ -1,4 +1,4 @@
-"""The commands that run the processes of a cell: `stead server`, `controller`, `agent` and `sim-cloud`.
+"""The commands that run the processes of a cell: `stead server`, `controller`, `agent run` and `sim-cloud`.
 
 What a process is made of is imported when it is run: all other commands start without it.
 """
@@ -23,44 +23,43 @@ if TYPE_CHECKING:
     from stead.cli.processes.running import Metrics
     from stead.pki.identity import Identity
 
-Nats = Annotated[
-    str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is; its servers, with commas between.")
-]
+Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Addresses of the bus, separated by commas.")]
 Copies = Annotated[
     int,
     typer.Option(
         "--bus-replicas", min=1, max=5, envvar="STEAD_BUS_REPLICAS", help="Servers of the bus that keep each message."
     ),
 ]
-Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
+Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="Name of the cell.")]
 Database = Annotated[
-    str, typer.Option("--database", envvar="STEAD_DATABASE", help="PostgreSQL, as postgresql://user@host/name.")
+    str,
+    typer.Option(
+        "--database", envvar="STEAD_DATABASE", help="Address of PostgreSQL, as postgresql://user@host/name."
+    ),
 ]
 Open = Annotated[
     bool,
-    typer.Option("--open", envvar="STEAD_OPEN", help="Ask nobody who they are. Only on a loopback address."),
+    typer.Option("--open", envvar="STEAD_OPEN", help="Access without authentication, only on a loopback address."),
 ]
 IssuerUrl = Annotated[
     str | None,
-    typer.Option(
-        "--issuer", envvar="STEAD_ISSUER", metavar="URL", help="The OpenID Connect issuer that people log in with."
-    ),
+    typer.Option("--issuer", envvar="STEAD_ISSUER", metavar="URL", help="OpenID Connect issuer for logins."),
 ]
 ClientId = Annotated[
-    str, typer.Option("--client", envvar="STEAD_CLIENT", help="The id under which the issuer knows this server.")
+    str, typer.Option("--client", envvar="STEAD_CLIENT", help="Client id of this server at the issuer.")
 ]
 NameClaim = Annotated[
-    str, typer.Option("--name-claim", envvar="STEAD_NAME_CLAIM", help="The claim that is the name of a person.")
+    str, typer.Option("--name-claim", envvar="STEAD_NAME_CLAIM", help="Claim with the name of a user.")
 ]
 GroupsClaim = Annotated[
-    str, typer.Option("--groups-claim", envvar="STEAD_GROUPS_CLAIM", help="The claim with the groups of a person.")
+    str, typer.Option("--groups-claim", envvar="STEAD_GROUPS_CLAIM", help="Claim with the groups of a user.")
 ]
 PolicyFolder = Annotated[
     Path | None,
     typer.Option(
         "--policies",
         envvar="STEAD_POLICIES",
-        help="A folder of policies, NAME.cedar, that are in force beside the others.",
+        help="Folder of policies, NAME.cedar, in force beside the others.",
     ),
 ]
 Slower = Annotated[
@@ -70,7 +69,7 @@ Slower = Annotated[
         min=0.05,
         max=20,
         envvar="STEAD_PACE",
-        help="All waits of the protocol (custody, resends, looks), as a multiple of the usual; the same for all.",
+        help="Factor for all timings of the protocol (custody, resends, observations); equal in all processes.",
     ),
 ]
 Who = Annotated[
@@ -78,7 +77,7 @@ Who = Annotated[
     typer.Option(
         "--identity",
         envvar="STEAD_IDENTITY",
-        help="The folder of its identity, which also says where the bus is; without one, the bus lets everybody in.",
+        help="Folder of its identity, with addresses of the bus; default none, for a bus without authentication.",
     ),
 ]
 Lifetime = Annotated[
@@ -87,7 +86,7 @@ Lifetime = Annotated[
         "--agent-lifetime",
         envvar="STEAD_AGENT_LIFETIME",
         callback=duration,
-        help="How long what an agent connects with holds; it is renewed at half of that.",
+        help="Lifetime of agent credentials; renewed at half-life.",
     ),
 ]
 
@@ -96,7 +95,7 @@ Leaves = Annotated[
     typer.Option(
         "--leaf-nodes",
         envvar="STEAD_LEAF_NODES",
-        help="Agents of sites may be behind leaf nodes; what they connect with then lets them answer anywhere.",
+        help="Credentials for agents behind leaf nodes, which may answer to any subject.",
     ),
 ]
 Webhooks = Annotated[
@@ -106,8 +105,7 @@ Webhooks = Annotated[
         envvar="STEAD_WEBHOOKS",
         metavar="PREFIX",
         callback=prefixes,
-        help="How addresses begin at which owners of leases may have something told, such as https://hooks.example/. "
-        "May be repeated; without it, there are none.",
+        help="Allowed URL prefix for lease webhooks, such as https://hooks.example/. Repeatable; default none.",
     ),
 ]
 Kept = Annotated[
@@ -116,8 +114,7 @@ Kept = Annotated[
         "--keep-ended",
         envvar="STEAD_KEEP_ENDED",
         callback=days,
-        help="How long operations that have ended can be asked for, and a request be repeated under its key; "
-        "at least a day. The journal is not touched.",
+        help="Retention of ended operations and idempotency keys, at least 1d. The journal is kept.",
     ),
 ]
 MetricsPort = Annotated[
@@ -127,7 +124,7 @@ MetricsPort = Annotated[
         envvar="STEAD_METRICS_PORT",
         min=1,
         max=65535,
-        help="Tell metrics on a port of their own, at /metrics. Without it, they are not told.",
+        help="Port of the metrics, at /metrics; default none.",
     ),
 ]
 MetricsHost = Annotated[
@@ -135,7 +132,7 @@ MetricsHost = Annotated[
     typer.Option(
         "--metrics-host",
         envvar="STEAD_METRICS_HOST",
-        help="The address of that port. Whoever reaches it is told, and is not asked who they are.",
+        help="Address of the metrics, which need no authentication.",
     ),
 ]
 
@@ -149,7 +146,7 @@ class Lines(StrEnum):
 
 Log = Annotated[
     Lines,
-    typer.Option("--log", envvar="STEAD_LOG_FORMAT", help="Lines of the log for people, or for programs as JSON."),
+    typer.Option("--log", envvar="STEAD_LOG_FORMAT", help="Format of log lines."),
 ]
 
 
@@ -177,8 +174,8 @@ def server(
     database: Database,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
-    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 7770,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on.")] = 7770,
     pace: Slower = 1.0,
     open: Open = False,
     issuer: IssuerUrl = None,
@@ -199,16 +196,17 @@ def server(
             "--rate",
             envvar="STEAD_RATE",
             metavar="NAME=NUMBER",
-            help="Requests a second that are taken, 0 for no limit; of each caller `changes` (200) and "
-            "`reads` (500), in each namespace `namespace-changes` (1000) and `namespace-reads` (2500), of each "
-            "address `unknown` (50), which show a token that is none.",
+            help="Rate limit in requests a second, 0 for none: for each caller `changes` (200) and `reads` (500), "
+            "for each namespace `namespace-changes` (1000) and `namespace-reads` (2500), for each address with an "
+            "invalid token `unknown` (50). Repeatable.",
         ),
     ] = None,
     tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", envvar="STEAD_TLS_CERT", help="Its certificate, to speak HTTPS.")
+        Path | None,
+        typer.Option("--tls-cert", envvar="STEAD_TLS_CERT", help="File of the server's certificate, for HTTPS."),
     ] = None,
     tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", envvar="STEAD_TLS_KEY", help="The certificate's key.")
+        Path | None, typer.Option("--tls-key", envvar="STEAD_TLS_KEY", help="File of the key of the certificate.")
     ] = None,
     behind_proxy: Annotated[
         list[str] | None,
@@ -223,9 +221,10 @@ def server(
     ] = None,
     log: Log = Lines.TEXT,
 ) -> None:
-    """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus.
+    """Run a server: the HTTP interface and a controller.
 
-    Whoever asks shows who they are: with a token (`stead token create`), or by a login at the issuer.
+    Any number of servers may run on one database and one bus. Callers authenticate with a token
+    (`stead token create`), or by a login at the issuer.
     """
     from stead.build import MigrationFailed
     from stead.cli import server_auth
@@ -268,7 +267,7 @@ def controller(
     metrics_host: MetricsHost = "127.0.0.1",
     log: Log = Lines.TEXT,
 ) -> None:
-    """Run one more controller, without an HTTP interface: it carries on what others let in."""
+    """Run a controller without an HTTP interface."""
     from stead.build import MigrationFailed
     from stead.cli.processes import controller as process
     from stead.cli.processes.place import Place
@@ -308,30 +307,28 @@ def agent(
             help="A lane to serve, such as aws.us-east-1; may be repeated. By default, those of its identity.",
         ),
     ] = None,
-    driver: Annotated[str, typer.Option("--driver", help="The driver that serves the lanes.")] = "sim",
+    driver: Annotated[str, typer.Option("--driver", help="Driver that serves the lanes.")] = "sim",
     setting: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the driver, as name=value; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Setting of the driver, as name=value. Repeatable.")
     ] = None,
     settings: Annotated[
         Path | None,
-        typer.Option("--settings", help="A YAML file of the driver's settings; `--set` goes before it."),
+        typer.Option("--settings", help="YAML file of the driver's settings; --set overrides it."),
     ] = None,
     secrets_key: Annotated[
         Path | None,
-        typer.Option(
-            "--secrets-key", envvar="STEAD_SECRETS_KEY", help="The file of the key that opens sealed secrets."
-        ),
+        typer.Option("--secrets-key", envvar="STEAD_SECRETS_KEY", help="File of the key for sealed secrets."),
     ] = None,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
-    name: Annotated[str, typer.Option("--name", help="The agent's name; the host's by default.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the agent; default the host's name.")] = "",
     identity: Who = None,
     domain: Annotated[
         str | None,
         typer.Option(
             "--domain",
             envvar="STEAD_DOMAIN",
-            help="JetStream's domain at the cell, where a leaf node with a JetStream of its own is in between.",
+            help="JetStream domain of the cell, for an agent behind a leaf node with a JetStream of its own.",
         ),
     ] = None,
     leaf: Annotated[
@@ -340,14 +337,14 @@ def agent(
             "--leaf",
             envvar="STEAD_LEAF",
             metavar="URL",
-            help="A leaf node of the site's own, which has connected to the bus with the agent's identity.",
+            help="URL of the site's leaf node, which connects to the bus with the agent's identity.",
         ),
     ] = None,
     versions: Annotated[
         Path | None,
         typer.Option(
             "--versions",
-            help="A folder with programs of agents, VERSION/bin/stead: a site's agent can be upgraded to these.",
+            help="Folder of agent programs, VERSION/bin/stead, that a site's agent can be upgraded to.",
         ),
     ] = None,
     metrics_port: MetricsPort = None,
@@ -355,10 +352,10 @@ def agent(
     log: Log = Lines.TEXT,
     succeeds: Annotated[int, typer.Option("--succeeds", metavar="PID", hidden=True)] = 0,
 ) -> None:
-    """Run an agent: it pulls orders from its lanes and carries them out.
+    """Run an agent: it pulls orders from its lanes and executes them.
 
-    One that serves a site ends where it cannot be said what the site has; whoever sees to it starts it anew. When a
-    newer run of the same name serves one of its lanes, the older one ends with exit code 3.
+    An agent of a site ends where it cannot read the state of the site; a service manager restarts it. When a newer
+    run of the same name serves one of its lanes, the older run ends with exit code 3.
     """
     from stead.cli.processes import agent as process
     from stead.cli.processes.running import PortTaken
@@ -397,7 +394,7 @@ def agent(
     except (process.SupersededRun, process.SiteForgotten) as error:
         fail(str(error), Code.REFUSED)
     except process.SiteStateUnavailable as error:
-        fail(f"nobody can say what the site has: {error}")
+        fail(f"the state of the site is not readable: {error}")
 
 
 def _rates(words: list[str]) -> dict[str, float]:
@@ -437,11 +434,11 @@ def _from_file(file: Path | None) -> dict[str, Any]:
 
 
 def sim_cloud(
-    data: Annotated[Path, typer.Option("--data", help="The folder of its ledger.")],
-    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port to listen on; 0 for a free one.")] = 7780,
+    data: Annotated[Path, typer.Option("--data", help="Folder of its data.")],
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on; 0 for a free one.")] = 7780,
 ) -> None:
-    """Run a simulated cloud, whose every provider and region can be made to fail."""
+    """Run a simulated cloud, whose regions can be made to fail."""
     from stead.agent import simcloud
 
     simcloud.serve(host, port, data)

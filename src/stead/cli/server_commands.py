@@ -14,7 +14,7 @@ import typer
 from stead.cli.credentials import token_for
 from stead.cli.durations import duration
 from stead.cli.environment import CA
-from stead.cli.output import Code, ListFormat, fail, note
+from stead.cli.output import Code, Format, ListFormat, fail, note
 from stead.client import (
     DEFAULT_SERVER,
     Forbidden,
@@ -84,9 +84,9 @@ def tell(problem: Problem) -> None:
             f"  held by: {holder.action} of {holder.path} by {holder.principal}{since}, operation {holder.operation}"
         )
     if problem.allowed_actions:
-        note(f"  could be asked instead: {', '.join(problem.allowed_actions)}")
+        note(f"  allowed actions: {', '.join(problem.allowed_actions)}")
     if problem.retry_after is not None:
-        note(f"  try again in {problem.retry_after} s")
+        note(f"  retry in {problem.retry_after} s")
     if problem.status >= 500 and problem.request_id:
         note(f"  request {problem.request_id}")
 
@@ -102,13 +102,14 @@ def clock(at: datetime | None) -> str:
 
 
 Server = Annotated[
-    str, typer.Option("--server", envvar=SERVER, metavar="URL", help="Where the server is.", is_eager=True)
+    str, typer.Option("--server", envvar=SERVER, metavar="URL", help="URL of the server.", is_eager=True)
 ]
-Output = Annotated[ListFormat, typer.Option("--output", "-o", help="How the result is written.")]
-Watch = Annotated[bool, typer.Option("--watch", "-w", help="Go on, and write what changes, until stopped.")]
+Output = Annotated[ListFormat, typer.Option("--output", "-o", help="Output format.")]
+SingleOutput = Annotated[Format, typer.Option("--output", "-o", help="Output format.")]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Write changes as they happen, until interrupted.")]
 Timeout = Annotated[
     str | None,
-    typer.Option(metavar="TIME", callback=duration, help="How long to wait: 90s, 10m, 1h. Without it: for ever."),
+    typer.Option(metavar="TIME", callback=duration, help="Maximum wait, such as 90s, 10m or 1h; default unlimited."),
 ]
 
 

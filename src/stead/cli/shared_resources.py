@@ -1,25 +1,17 @@
-"""`stead network`, `stead securitygroup` and `stead sshkey`: what the VMs of a region share."""
+"""`stead network`, `stead securitygroup` and `stead sshkey`: resources that the VMs of a region share."""
 
 from typing import Annotated, Any
 
 import typer
 
-from stead.cli.action_commands import add_observing
+from stead.cli.change import ChangeOptions, change
 from stead.cli.columns import CHANGED, LANE, PATH, SEEN, STATE
-from stead.cli.list_show import add_show
+from stead.cli.command import command
 from stead.cli.listing import Columns, write
+from stead.cli.noun import Noun
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import Under, argument
-from stead.cli.progress import (
-    DryRun,
-    ExpectAgent,
-    How,
-    Key,
-    Wait,
-    Why,
-    change,
-)
-from stead.cli.server_commands import Output, Server, Timeout, reach
+from stead.cli.server_commands import Output, Server, reach
 from stead.cli.spec_options import Settings, merged, set_fields
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -28,87 +20,65 @@ SHARED: Columns[Resource] = Columns(
         PATH,
         STATE,
         LANE,
-        ("ID", lambda thing: str(thing.facts.get("id", ""))),
-        ("MADE FOR", lambda thing: str(thing.spec.get("madeFor", ""))),
+        ("ID", lambda one: str(one.facts.get("id", ""))),
+        ("MADE FOR", lambda one: str(one.spec.get("madeFor", ""))),
     ),
     wide=(CHANGED, SEEN),
-    name=lambda thing: thing.path,
 )
 
 KINDS = {
-    "network": ("Networks of VMs.", "cidr=10.1.0.0/16"),
-    "securitygroup": ("What traffic is let through to VMs.", """'rules=[{"ports": "443"}]'"""),
-    "sshkey": ("Public keys that VMs let in.", 'publicKey="$(cat ~/.ssh/id_ed25519.pub)"'),
+    "network": ("network", "cidr=10.1.0.0/16"),
+    "securitygroup": ("security group", """'rules=[{"ports": "443"}]'"""),
+    "sshkey": ("SSH key", 'publicKey="$(cat ~/.ssh/id_ed25519.pub)"'),
 }
 
 
 def commands(kind: str) -> typer.Typer:
-    """The commands of one kind of shared thing."""
-    says, example = KINDS[kind]
-    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=says)
-    path_of = argument(kind, f"a {kind}", f"namespace/{kind}s/provider.region.name", f"{kind}s")
+    """The commands of one kind of shared resource."""
+    name, setting = KINDS[kind]
+    article = "an" if name[0] == "S" else "a"
+    path: Any = Annotated[str, argument(kind, f"a {kind}", f"namespace/{kind}s/provider.region.name", f"{kind}s")]
+    example = f"shop/{kind}s/aws.us-east-1.main"
+    noun = Noun(
+        kind,
+        path,
+        f"{article} {name}",
+        f"{name}s",
+        example,
+        show="its state, its operation, its spec, and the facts that the provider reported",
+    )
 
-    @app.command("list", short_help=says, epilog=f"Example: stead {kind} list shop")
-    def list_(
-        below: Under = "/",
-        output: Output = ListFormat.TABLE,
-        server: Server = DEFAULT_SERVER,
-    ) -> None:
-        """In order of path. MADE FOR names the infrastructure that needed it first: it goes with its last user."""
+    def list_(below: Under = "/", output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
         with reach(server) as client:
             write(client.resources(kind=kind, below=below, specs=True), SHARED, output)
 
-    @app.command(
-        short_help="Make one that stays.",
-        epilog=f"Example: stead {kind} create shop/{kind}s/aws.us-east-1.main --set {example}",
+    list_.__doc__ = (
+        f"List {name}s by path.\n\nMADE FOR names the infrastructure that needed it first: it is deleted with its "
+        "last user."
     )
-    def create(
-        path: Annotated[str, path_of],
-        settings: Settings = None,
-        reason: Why = "",
-        wait: Wait = True,
-        timeout: Timeout = None,
-        dry_run: DryRun = False,
-        expect_agent: ExpectAgent = False,
-        key: Key = None,
-        output: Output = ListFormat.TABLE,
-        server: Server = DEFAULT_SERVER,
-    ) -> None:
-        """Make one by hand. It stays until somebody deletes it, whether it is used or not."""
-        how = How(output, wait, timeout, dry_run, key, expect_agent)
-        change(server, path, "create", how, kind=kind, spec=_spec(path, settings), reason=reason)
+    command(noun.app, f"stead {kind} list shop")(list_)
 
-    @app.command(
-        short_help="Delete one that nobody uses.",
-        epilog=f"Example: stead {kind} delete shop/{kind}s/aws.us-east-1.main",
-    )
-    def delete(
-        path: Annotated[str, path_of],
-        reason: Why = "",
-        wait: Wait = True,
-        timeout: Timeout = None,
-        dry_run: DryRun = False,
-        key: Key = None,
-        output: Output = ListFormat.TABLE,
-        server: Server = DEFAULT_SERVER,
-    ) -> None:
-        """Delete it. It is refused while somebody uses it, and says who."""
-        change(server, path, "delete", How(output, wait, timeout, dry_run, key), kind=kind, reason=reason)
+    def create(options: ChangeOptions, path: str, settings: Settings = None) -> None:
+        change(options, path, "create", spec=_spec(path, settings))
 
-    example = f"stead {kind} show shop/{kind}s/aws.us-east-1.main -o yaml"
-    says = "Its state, what is going on, its spec, and what the provider said of it."
-    add_observing(app, kind, Annotated[str, path_of], example)
-    add_show(app, kind, Annotated[str, path_of], "One of them, as it is or as it was.", says, example)
-    return app
+    def delete(options: ChangeOptions, path: str) -> None:
+        change(options, path, "delete")
+
+    create.__doc__ = f"Create {article} {name} that stays until it is deleted."
+    delete.__doc__ = f"Delete {article} {name} without users."
+    create.__annotations__["path"] = delete.__annotations__["path"] = noun.path
+    noun.change(f"{example} --set {setting}", extra=("expect_agent",))(create)
+    noun.change(example)(delete)
+    return noun.app
 
 
 def _spec(path: str, settings: list[str] | None) -> dict[str, Any]:
-    """What it is to be: its place, as its name has it, and what was set."""
+    """The spec of a shared resource: its place, which its name has, and the fields that were set."""
     name = path.rpartition("/")[2]
     provider, _, rest = name.partition(".")
     region = rest.partition(".")[0]
     if not region or not rest.partition(".")[2]:
-        fail(f"{name} says no place: name it provider.region.name", Code.USAGE)
+        fail(f"{path}: the name {name} has no region; name it PROVIDER.REGION.NAME", Code.USAGE)
     return merged({"provider": provider, "region": region, "name": name}, set_fields(settings))
 
 

@@ -14,14 +14,12 @@ from stead.cli.output import Code, fail
 
 type Spec = dict[str, Any]
 
-File = Annotated[
-    str | None, typer.Option("--file", "-f", help="Its spec, in YAML or JSON; - is stdin.", metavar="FILE")
-]
+File = Annotated[str | None, typer.Option("--file", "-f", help="Spec, in YAML or JSON; - is stdin.", metavar="FILE")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="One field of the spec; labels.NAME for a label, a.b for b within a. May be repeated.",
+        help="Field of the spec; labels.NAME for a label, a.b for b within a. Repeatable.",
         metavar="NAME=VALUE",
     ),
 ]

@@ -1,4 +1,4 @@
-"""`stead stuck`: what does not come to its end, and what to do about it."""
+"""`stead stuck`: operations that do not make progress, why, and what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stead.client import DEFAULT_SERVER, Stuck
 
 
 def _steps(item: Stuck) -> str:
-    """What one may do, as far as it is a command."""
+    """The next steps that are commands."""
     commands = []
     for step in item.steps:
         match step.kind:
@@ -58,24 +58,29 @@ STUCK: Columns[Stuck] = Columns(
 
 def stuck(
     below: Below = "/",
-    lately: Annotated[
+    recent: Annotated[
         str,
-        typer.Option(metavar="TIME", callback=duration, help="Also what was settled in that time: 90s, 10m, 12h."),
+        typer.Option(
+            metavar="TIME",
+            callback=duration,
+            help="Age up to which operations that ended without a report count: 90s, 10m, 12h.",
+        ),
     ] = "1h",
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of operations.")] = 100,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """What lasts longer than it usually does or may, is being looked at, or was settled without a report.
+    """List operations past their usual time or timeout, or without progress.
 
-    Each with why, what was seen, what was made of it, and what one may do. First what is under way, the longest
-    first; then what was settled lately, until another operation does something there.
+    Operations that are probed or that ended without a report are listed, too. Each has a reason, the observations,
+    the decision and next steps. Operations in progress come first, the longest first; then those that ended
+    recently, until another operation changes the resource.
     """
     with reach(server) as client:
-        found = client.stuck(below=below, lately=int(seconds_of(lately) or 0), limit=min(limit, 1000))
+        found = client.stuck(below=below, lately=int(seconds_of(recent) or 0), limit=min(limit, 1000))
         items = list(islice(found, limit + 1))
     write(items[:limit], STUCK, output)
     if not items:
-        note("nothing is stuck")
+        note("no operation is stuck")
     if len(items) > limit:
-        note(f"these are the first {limit}; there are others")
+        note(f"the first {limit} are listed; more exist")

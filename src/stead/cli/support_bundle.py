@@ -1,4 +1,4 @@
-"""`stead support-bundle`: all that somebody needs who is to help, in one file, without secrets."""
+"""`stead support-bundle`: diagnostics in one archive, without secrets."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ _KEEP = (1, 2, 7)
 
 
 def support_bundle(
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The file to write, such as bundle.tar.gz.")],
-    lines: Annotated[int, typer.Option(min=0, max=100_000, help="So many lines of the journal, the last.")] = 1000,
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Archive to write, such as bundle.tar.gz.")],
+    lines: Annotated[int, typer.Option(min=0, max=100_000, help="Number of journal lines, the latest.")] = 1000,
     redact: Annotated[
         bool,
-        typer.Option("--redact", help="Write digests for paths and names of people, and leave specs and facts out."),
+        typer.Option("--redact", help="Replace paths and names of people by digests, and omit specs and facts."),
     ] = False,
     log: Annotated[
-        list[Path] | None, typer.Option("--log", metavar="FILE", help="A log to put in. May be repeated.")
+        list[Path] | None, typer.Option("--log", metavar="FILE", help="Log file to include. Repeatable.")
     ] = None,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Write all that somebody needs who is to help: doctor's result, versions, settings, metrics, what is stuck,
-    lanes, agents, the end of the journal, and logs.
+    """Collect diagnostics into one archive, without secrets (admins only).
 
-    Secrets are left out: values under names like `password`, what this machine shows to the server, keys, and
-    passwords in addresses. Read it before you give it away all the same. For admins.
+    They are the results of doctor, versions, settings, metrics, stuck operations, lanes, agents, the end of the
+    journal, and logs. Secrets are left out: values under names like `password`, tokens, keys, and passwords in
+    addresses. Read the archive all the same before you give it away.
     """
     if token := token_for(server):
         KNOWN.remember(token)

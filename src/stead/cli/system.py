@@ -10,148 +10,103 @@ from typing import Annotated, Any
 import typer
 
 from stead.catalog import tree
-from stead.cli.action_commands import add_observing, add_verb
+from stead.cli.change import ChangeOptions, change, submit
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, STATE
-from stead.cli.list_show import add_list
+from stead.cli.command import command
 from stead.cli.listing import Columns, counts, printable
+from stead.cli.noun import Noun
 from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
 from stead.cli.paths import SystemPath
-from stead.cli.progress import (
-    DryRun,
-    ExpectAgent,
-    How,
-    Key,
-    OnFailure,
-    Remedy,
-    Wait,
-    Why,
-    change,
-    see_through,
-)
-from stead.cli.server_commands import Output, Server, Timeout, plain, reach
+from stead.cli.server_commands import Server, SingleOutput, plain, reach
 from stead.cli.spec_options import read_text
 from stead.client import DEFAULT_SERVER, Accepted, Resource, System, SystemPlan
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.files.problems import DocumentError
 
-KIND = "system"
 SIGNS = {"added": "+", "changed": "~", "scaled": "#", "restarted": "*", "removed": "-"}
-"""How a plan shows what becomes of a service."""
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Trees of services, deployed path by path.")
+"""How a plan marks what becomes of a service."""
 
 SYSTEMS: Columns[Resource] = Columns(
-    narrow=(
-        PATH,
-        STATE,
-        ("SERVICES", lambda one: counts(one.members or {})),
-        OPERATION,
-    ),
-    wide=(
-        ("LANES", lambda one: ", ".join(one.spec.get("lanes", ()))),
-        CHANGED,
-        CREATED,
-    ),
-    name=lambda one: one.path,
+    narrow=(PATH, STATE, ("SERVICES", lambda one: counts(one.members or {})), OPERATION),
+    wide=(("LANES", lambda one: ", ".join(one.spec.get("lanes", ()))), CHANGED, CREATED),
 )
-
-Lanes = Annotated[
-    list[str] | None,
-    typer.Option("--lane", metavar="LANE", help="Where its services run. May be repeated: they are spread."),
-]
-At = Annotated[str, typer.Option("--path", metavar="PATH", help="The place in the system, such as /data/db.")]
-File = Annotated[
-    str, typer.Option("--file", "-f", metavar="FILE", help="What is to be there, in YAML or JSON; - is stdin.")
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the plan is as wanted.")]
-
-
-@app.command(
-    short_help="Set a system up.", epilog="Example: stead system create shop/web --lane local.one --lane local.two"
+SYSTEM = Noun(
+    "system",
+    SystemPath,
+    "a system",
+    "systems",
+    "shop/web",
+    columns=SYSTEMS,
+    verbs={
+        "teardown": "Remove every service of a system.",
+        "delete": "Cancel the operations of a system, and delete it with its services.",
+    },
 )
+app = SYSTEM.app
+
+
+@SYSTEM.change("shop/web --lane local.one --lane local.two", extra=("expect_agent",))
 def create(
+    options: ChangeOptions,
     path: SystemPath,
-    lanes: Lanes = None,
-    reason: Why = "",
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    expect_agent: ExpectAgent = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
+    lanes: Annotated[
+        list[str] | None,
+        typer.Option("--lane", metavar="LANE", help="Lane for its services, which are spread over all. Repeatable."),
+    ] = None,
 ) -> None:
-    """Set a system up, with nothing in it yet. Each of its lanes is one that an agent has served."""
-    spec: dict[str, Any] = {"lanes": list(lanes)} if lanes else {}
-    change(
-        server,
-        path,
-        "create",
-        How(output, wait, timeout, dry_run, key, expect_agent),
-        kind=KIND,
-        spec=spec,
-        reason=reason,
-    )
+    """Create a system without services."""
+    change(options, path, "create", spec={"lanes": list(lanes)} if lanes else {})
 
 
-@app.command(
-    short_help="Define what runs at a path of a system.",
-    epilog="Example: stead system deploy shop/web --path /data -f data.yaml",
-)
+@SYSTEM.change("shop/web --path /data -f data.yaml", extra=("on_failure", "expect_agent"))
 def deploy(
+    options: ChangeOptions,
     path: SystemPath,
-    file: File,
-    at: At = "/",
-    yes: Yes = False,
-    on_failure: OnFailure = Remedy.ROLLBACK,
-    reason: Why = "",
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    expect_agent: ExpectAgent = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
+    file: Annotated[
+        str, typer.Option("--file", "-f", metavar="FILE", help="Definition, in YAML or JSON; - is stdin.")
+    ],
+    at: Annotated[str, typer.Option("--path", metavar="PATH", help="Path in the system, such as /data/db.")] = "/",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Deploy without asking for confirmation.")] = False,
 ) -> None:
-    """Define what runs at a path of a system and below it; what is there and is not in the file is removed.
+    """Deploy services at a path of a system; remove those not in the file.
 
-    Shows what becomes of each service, and asks; if anything there has changed by then, nothing is done. Deploys on
-    paths of which none lies on the way to another run side by side.
+    The command shows what becomes of each service, and asks for confirmation. The server rejects the deploy if
+    anything there has changed by then. Deploys on paths of which none is above another run in parallel.
     """
     definition = read_file(file, at)
-    with reach(server) as client:
-        plan = client.plan(path, definition, at=at, expect_agent=expect_agent)
-        if dry_run:
-            show_plan(plan, output)
+    with reach(options.server) as client:
+        plan = client.plan(path, definition, at=at, expect_agent=options.expect_agent)
+        if options.dry_run:
+            show_plan(plan, options.output)
             return
-        if output is ListFormat.TABLE:
-            show_plan(plan, output)
-        if not yes and sys.stdin.isatty() and not typer.confirm("Is that as wanted?", err=True):
-            note("nothing was done")
+        if options.output is ListFormat.TABLE:
+            show_plan(plan, options.output)
+        if not yes and sys.stdin.isatty() and not typer.confirm("Deploy this?", err=True):
+            note("nothing was deployed")
             raise typer.Exit(Code.FAILED)
 
-        def ask() -> Accepted:
+        def request() -> Accepted:
             return client.deploy(
                 path,
                 definition,
                 at=at,
                 mark=plan.mark,
-                on_failure=on_failure.value,
-                reason=reason,
-                key=key,
-                expect_agent=expect_agent,
+                on_failure=options.on_failure.value if options.on_failure else "rollback",
+                reason=options.reason,
+                key=options.key,
+                expect_agent=options.expect_agent,
             )
 
-        see_through(client, ask, "deploy", path, How(output, wait, timeout, key=key))
+        submit(client, request, "deploy", path, options)
 
 
 def read_file(file: str, at: str) -> dict[str, Any]:
-    """What a definition file says; ends the command where it makes no sense."""
+    """The definition in a file; ends the command where the file is invalid."""
     try:
         return tree.parse(read_text(file), "stdin" if file == "-" else file, at)
     except DocumentError as error:
         for message in error.messages:
-            typer.echo(f"error: {message}", err=True)
+            note(f"error: {message}")
         raise typer.Exit(Code.USAGE) from None
 
 
@@ -186,9 +141,9 @@ def _plan(plan: SystemPlan) -> None:
     line(", ".join(f"{told[how]} {how}" for how in SIGNS if told[how]) or "nothing changes")
 
 
-@app.command(short_help="A definition to begin with.", epilog="Example: stead system example > site.yaml")
+@command(app, "stead system example > site.yaml")
 def example() -> None:
-    """A small system, which runs on the lane of `stead dev`."""
+    """Print an example of a definition, for the lane of `stead dev`."""
     line(EXAMPLE.rstrip())
 
 
@@ -207,19 +162,9 @@ data:
 """.lstrip()
 
 
-add_verb(app, KIND, SystemPath, "teardown", "Take down every service of a system.", "shop/web")
-add_verb(app, KIND, SystemPath, "delete", "Cancel what is going on, take all down, forget the system.", "shop/web")
-add_observing(app, KIND, SystemPath, "shop/web")
-add_list(app, KIND, SYSTEMS, "Systems", "stead system list shop --watch")
-
-
-@app.command(short_help="A system, as a tree.", epilog="Example: stead system show shop/web")
-def show(
-    path: SystemPath,
-    output: Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")] = Format.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """A system: its state, its services and jobs as a tree, and which deploys have which paths."""
+@command(app, "stead system show shop/web")
+def show(path: SystemPath, output: SingleOutput = Format.TABLE, server: Server = DEFAULT_SERVER) -> None:
+    """Show a system as a tree of services and jobs, with its operations."""
     with reach(server) as client:
         found = client.system(path)
     if output is not Format.TABLE:
@@ -230,7 +175,7 @@ def show(
 
 
 def drawn(system: System) -> list[str]:
-    """A system as a tree, with who has which path."""
+    """A system as a tree, with the operations on its paths."""
     held = {
         one.place: f"[{one.action} by {one.principal}, {_progress(one.total, one.remaining)}]"
         for one in system.running

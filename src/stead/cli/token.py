@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.command import command, group
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail, line, note
 from stead.cli.roles import role_at, role_text
@@ -16,7 +17,7 @@ from stead.client import DEFAULT_SERVER
 from stead.client.models import RoleBinding, Token
 from stead.lifecycle.files.times import seconds
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Tokens for programs.")
+app = group()
 
 TOKENS: Columns[Token] = Columns(
     narrow=(
@@ -34,46 +35,46 @@ TOKENS: Columns[Token] = Columns(
 )
 
 
-@app.callback()
-def token() -> None:
-    """Tokens for programs."""
-
-
-@app.command(short_help="Make a token.", epilog="Example: stead token create ci --role operator@shop --lasts 30d")
+@command(app, "stead token create ci --role operator@shop --lifetime 30d")
 def create(
-    name: Annotated[str, typer.Argument(help="What the program is called, in the journal too.")],
+    name: Annotated[str, typer.Argument(help="Name of the program, also in the journal.")],
     role: Annotated[
-        list[str], typer.Option("--role", metavar="ROLE[@NAMESPACE]", help="What it may; may be repeated.")
+        list[str], typer.Option("--role", metavar="ROLE[@NAMESPACE]", help="Role of the token. Repeatable.")
     ],
-    lasts: Annotated[str, typer.Option(metavar="TIME", help="For how long: 12h, 30d; 366d at most.")] = "30d",
+    lifetime: Annotated[
+        str, typer.Option(metavar="TIME", help="Lifetime of the token, such as 12h or 30d; at most 366d.")
+    ] = "30d",
     database: Annotated[
         str | None,
         typer.Option(
             envvar="STEAD_DATABASE",
             show_envvar=False,
-            help="Make it right in the database, for the first one: whoever may write there is an admin anyway.",
+            help="Database to create the token in, with --direct, as postgresql://user@host/name.",
         ),
     ] = None,
-    direct: Annotated[bool, typer.Option("--direct", help="Make it in the database, not through a server.")] = False,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Create the token in the database, not through a server.")
+    ] = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Make a token. Its secret is printed once; only its hash is kept.
+    """Create a token for a program.
 
-    The first one is made with --direct and --database, since nobody can ask a server for it yet.
+    Its secret is printed once; only its hash is kept. The first token of a cell is created with --direct and
+    --database, since no caller is authorized yet.
     """
     roles = [role_at(text) for text in role]
     try:
-        duration = int(seconds(lasts))
+        duration = int(seconds(lifetime))
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--lasts") from None
+        raise typer.BadParameter(str(error), param_hint="--lifetime") from None
     if direct:
         if database is None:
-            raise typer.BadParameter("say which database", param_hint="--database")
+            raise typer.BadParameter("needed with --direct", param_hint="--database")
         secret = _direct(database, name, roles, duration)
     else:
         with reach(server) as client:
             secret = client.create_token(name, roles, duration).token
-    note(f"{name} is {', '.join(map(role_text, roles))} for {lasts}; this is shown once:")
+    note(f"{name} is {', '.join(map(role_text, roles))} for {lifetime}; this is shown once:")
     line(secret)
 
 
@@ -90,18 +91,16 @@ def _direct(database: str, name: str, roles: list[RoleBinding], duration: int) -
         fail(str(error))
 
 
-@app.command("list", short_help="Tokens.", epilog="Example: stead token list -o wide")
+@command(app, "stead token list -o wide")
 def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Tokens, without their secrets, which nobody knows any more."""
+    """List tokens, without their secrets."""
     with reach(server) as client:
         write(client.tokens().items, TOKENS, output)
 
 
-@app.command(short_help="Revoke a token.", epilog="Example: stead token revoke ci")
-def revoke(
-    name: Annotated[str, typer.Argument(help="The name it was made with.")], server: Server = DEFAULT_SERVER
-) -> None:
-    """Revoke a token: within a second it lets nobody in any more, at any server."""
+@command(app, "stead token revoke ci")
+def revoke(name: Annotated[str, typer.Argument(help="Name of the token.")], server: Server = DEFAULT_SERVER) -> None:
+    """Revoke a token, at every server within a second."""
     with reach(server) as client:
         client.revoke_token(name)
     line(f"{name} is revoked")

@@ -1,4 +1,4 @@
-"""`stead vm`: make virtual machines, look at them, change them."""
+"""`stead vm`: virtual machines at cloud providers."""
 
 from __future__ import annotations
 
@@ -6,111 +6,70 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.action_commands import add_observing, add_verb
+from stead.cli.change import ChangeOptions, change
 from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
-from stead.cli.list_show import add_list, add_show
+from stead.cli.command import command
+from stead.cli.drift import compare
 from stead.cli.listing import Columns
+from stead.cli.noun import Noun
 from stead.cli.output import ListFormat
 from stead.cli.paths import Under, VmPath
-from stead.cli.progress import (
-    DryRun,
-    ExpectAgent,
-    How,
-    Key,
-    Queueing,
-    Wait,
-    Why,
-    change,
-    on_conflict,
-)
-from stead.cli.server_commands import Output, Server, Timeout
+from stead.cli.server_commands import Output, Server
 from stead.cli.spec_options import Settings, merged, read_spec, set_fields
-from stead.cli.truth import compare
 from stead.client import DEFAULT_SERVER, Resource
-
-KIND = "vm"
-
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Make virtual machines, look at them, change them."
-)
 
 VMS: Columns[Resource] = Columns(
     narrow=(PATH, STATE, CLASS, OPERATION, LANE),
-    wide=(
-        PHASE,
-        BY,
-        CHANGED,
-        SEEN,
-        CREATED,
-        ("TAG", lambda vm: vm.etag),
-    ),
-    name=lambda vm: vm.path,
+    wide=(PHASE, BY, CHANGED, SEEN, CREATED, ("TAG", lambda vm: vm.etag)),
 )
+VM = Noun(
+    "vm",
+    VmPath,
+    "a VM",
+    "VMs",
+    "shop/web/front/1",
+    columns=VMS,
+    show="its state, its operation, its spec, and the facts that the provider reported",
+    verbs={
+        "suspend": "Suspend a VM.",
+        "resume": "Resume a suspended VM.",
+        "reboot": "Restart a VM.",
+        "terminate": "Remove a VM for good.",
+    },
+)
+app = VM.app
 
 
-@app.command(short_help="Make a VM.", epilog="Example: stead vm create shop/web/front/1 --provider sim --region a")
+@VM.change("shop/web/front/1 --provider sim --region a", extra=("queue", "expect_agent"))
 def create(
+    options: ChangeOptions,
     path: VmPath,
-    provider: Annotated[str | None, typer.Option(help="Where; part of the spec.", metavar="NAME")] = None,
-    region: Annotated[str | None, typer.Option(help="Where there; part of the spec.", metavar="NAME")] = None,
+    provider: Annotated[str | None, typer.Option(help="Provider of the VM.", metavar="NAME")] = None,
+    region: Annotated[str | None, typer.Option(help="Region of the provider.", metavar="NAME")] = None,
     spec: Annotated[
-        str | None, typer.Option(help="The rest of the spec, in YAML or JSON; - is stdin.", metavar="FILE")
+        str | None, typer.Option(help="Other fields of the spec, in YAML or JSON; - is stdin.", metavar="FILE")
     ] = None,
     settings: Settings = None,
-    lane: Annotated[str, typer.Option(help="Without it: provider.region.", metavar="NAME")] = "",
-    reason: Why = "",
-    queue: Queueing = False,
-    wait: Wait = True,
-    timeout: Timeout = None,
-    dry_run: DryRun = False,
-    expect_agent: ExpectAgent = False,
-    key: Key = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
+    lane: Annotated[str, typer.Option(help="Lane of the VM; default PROVIDER.REGION.", metavar="NAME")] = "",
 ) -> None:
-    """Make a VM, and follow it until it runs."""
+    """Create a VM."""
     place = {name: value for name, value in (("provider", provider), ("region", region)) if value is not None}
     whole = merged(read_spec(spec) if spec is not None else {}, set_fields(settings) | place)
-    how = How(output, wait, timeout, dry_run, key, expect_agent)
-    conflict = on_conflict(queue)
-    change(server, path, "create", how, kind=KIND, spec=whole, lane=lane, reason=reason, on_conflict=conflict)
+    change(options, path, "create", spec=whole, lane=lane)
 
 
-for _action, _says in (
-    ("suspend", "Stop a VM and keep it."),
-    ("resume", "Start a stopped VM."),
-    ("reboot", "Restart a VM."),
-    ("terminate", "Remove a VM for good."),
-):
-    add_verb(app, KIND, VmPath, _action, _says, "shop/web/front/1 --timeout 10m")
-
-
-add_observing(app, KIND, VmPath, "shop/web/front/1")
-
-
-add_list(app, KIND, VMS, "VMs", "stead vm list shop/web -o wide")
-add_show(
-    app,
-    KIND,
-    VmPath,
-    "A VM, as it is or as it was.",
-    "A VM: its state, what is going on, its spec, and what the provider said of it.",
-    "stead vm show shop/web/front/1 -o yaml",
-)
-
-
-@app.command(short_help="Belief beside what is there.", epilog="Example: stead vm diff shop/web --all")
-def diff(
+@command(app, "stead vm drift shop/web --all")
+def drift(
     below: Under = "/",
-    all_: Annotated[bool, typer.Option("--all", help="Also those that do not differ.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="List VMs without drift, too.")] = False,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """What is believed of VMs beside what their providers show now. Nothing is changed.
+    """Compare recorded states of VMs with what their providers show now.
 
-    AGREES is yes, no, or why nobody can say: moving, no-agent, no-provider, unasked, or unsaid where the state says
-    nothing of the provider.
+    Nothing is changed. AGREES is yes or no, or why that is unknown: moving, no-agent, no-provider, unasked, or unsaid
+    where the recorded state does not say what the provider has.
 
-    Exit code 0: nothing differs. 1: something does.
+    Exit code 0: no drift. 1: drift.
     """
     compare(server, below, output, everything=all_)

@@ -22,7 +22,7 @@ READS = {
 ALLOWED = {
     "access/oidc.py": "tokens of an issuer are checked by the clock of the server, and an error says what that is",
     "agent/lane_worker.py": "its own time is reported to controllers, which measure it",
-    "agent/session.py": "its own time is reported to controllers, which measure it; an epoch while no controller answers",
+    "agent/session.py": "its own time is reported to controllers; an epoch while no controller answers",
     "agent/credential_renewal.py": "an identity ends by the clock of others; it is renewed at half of its life",
     "bus/connection.py": "an error about a certificate says by what time it was judged",
     "cli/*": "the clock of the person at the terminal, who says `in an hour` and reads `a minute ago`",

@@ -14,6 +14,7 @@ from bench.figure import Figure
 
 MEASURES = (
     "admit",
+    "minimal",
     "settle",
     "dispatch",
     "fleet",

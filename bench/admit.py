@@ -46,8 +46,8 @@ end
 """
 
 
-async def statements(dsn: str, vms: int, each: int) -> str:
-    """What admission of one action says to the database, as a script."""
+async def statements(dsn: str, vms: int, each: int | str) -> str:
+    """What admission of one action says to the database, as a script whose clients have so many VMs each."""
     last = path_of(vms - 1)
     async with Store.open(dsn, connections=1) as store:
         admission = Admission(TransitionExecutor(store, KINDS, time.time))

@@ -62,7 +62,7 @@ async def statements(dsn: str, vms: int, each: int | str) -> str:
     return f"""\\set n :n + 1
 \\set i :first + :client_id * {each} + :n
 SELECT id AS vm, version AS seen FROM ({read}) r \\gset
-SELECT commit_sets({own}::jsonb, '{{1}}', ARRAY[:vm]::bigint[], ARRAY[:seen]::bigint[],
+SELECT commit_changes({own}::jsonb, '{{1}}', ARRAY[:vm]::bigint[], ARRAY[:seen]::bigint[],
                    replace({literal(extras)}, '{last}', {PATH})::jsonb, {at}, NULL, {batch});
 """
 

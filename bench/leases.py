@@ -78,7 +78,7 @@ async def book(connection: asyncpg.Connection[asyncpg.Record], start: float, cou
     await transaction.start()
     began = time.perf_counter()
     try:
-        await connection.fetchval("SELECT book('/new/l', 1, $1, $2)", terms, start)
+        await connection.fetchval("SELECT book_lease('/new/l', 1, $1, $2)", terms, start)
     except asyncpg.PostgresError as error:
         if error.sqlstate != "ST002":
             raise

@@ -87,8 +87,8 @@ async def script(dsn: str, fence: Fence, spare: int) -> str:
     extra = literal(extras[0]).replace(f"i-{spare}", "NUMBER")
     return f"""\\set n :n + 1
 \\set i :first + (:n - 1) * {BATCH}
-{statement("read_briefs").replace("$1", paths)};
-SELECT commit_sets({literal(templates)}::jsonb, array_fill(1, ARRAY[{BATCH}]),
+{statement("read_summaries").replace("$1", paths)};
+SELECT commit_changes({literal(templates)}::jsonb, array_fill(1, ARRAY[{BATCH}]),
     ARRAY(SELECT n + 1 FROM generate_series(:i, :i + {BATCH - 1}) n)::bigint[],
     array_fill({versions[0]}::bigint, ARRAY[{BATCH}]),
     (SELECT jsonb_agg(replace({extra}, 'NUMBER', 'i-' || n)::jsonb) FROM generate_series(:i, :i + {BATCH - 1}) n),

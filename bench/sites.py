@@ -118,7 +118,7 @@ async def noting(server: Postgres, objects: int) -> float:
     await connection.execute(FILL, objects // OBJECTS, NAMESPACE, APPS)
     await connection.execute("VACUUM ANALYZE resources")
     paths = [r["path"] for r in await connection.fetch("SELECT path FROM resources WHERE kind <> 'cloudlet'")]
-    query = statement("mark_seen")
+    query = statement("mark_unchanged")
     began = time.perf_counter()
     for at in range(0, len(paths), BATCH):
         await connection.fetch(query, paths[at : at + BATCH], 300.0)

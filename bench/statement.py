@@ -25,7 +25,7 @@ def kept(store: Store) -> Iterator[list[tuple[Any, ...]]]:
     original = Connections.fetchval
 
     async def fetchval(pool: Any, query: str, *values: Any, **options: Any) -> Any:
-        if "commit_sets" in query:
+        if "commit_changes" in query:
             calls.append(values)
         return await original(pool, query, *values, **options)
 

@@ -137,17 +137,17 @@ def test_each_state_has_a_health() -> None:
 
 def test_the_states_that_are_looked_for_are_all_the_bad_ones() -> None:
     bad = {state for lifecycle in KINDS.values() for state in bad_states(lifecycle)}
-    assert set(re.findall(r"'(\w\w+)'", statement("list_bad"))) == bad
+    assert set(re.findall(r"'(\w\w+)'", statement("list_unhealthy"))) == bad
 
 
 @pytest.mark.parametrize(
     ("name", "values", "index"),
     [
-        ("list_bad", (20, [""]), "resources_bad"),
-        ("list_bad", (20, ["/n", "/o"]), "resources_bad"),
-        ("list_working", (100, None), "resources_(due|working)"),  # both hold what is under way alone
-        ("count_cell", (None,), "counts_pkey"),
-        ("count_cell", (["/n"],), "counts_pkey"),
+        ("list_unhealthy", (20, [""]), "resources_bad"),
+        ("list_unhealthy", (20, ["/n", "/o"]), "resources_bad"),
+        ("list_in_progress", (100, None), "resources_(due|working)"),  # both hold what is under way alone
+        ("count_by_state", (None,), "counts_pkey"),
+        ("count_by_state", (["/n"],), "counts_pkey"),
         ("list_namespaces", (), "counts_pkey"),
     ],
 )

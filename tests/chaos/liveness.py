@@ -95,8 +95,8 @@ _HEADS = """SELECT head.operation::text, head.queue, head.path
       FROM (SELECT DISTINCT ON (queue) queue, path, operation FROM queued ORDER BY queue, turn, operation) head
       LEFT JOIN resources r ON r.path = head.path
      WHERE NOT EXISTS (SELECT FROM queues q WHERE q.path = head.queue AND q.stopping)
-       AND NOT queue_busy(head.queue, head.path)
-       AND holder_of(jsonb_build_array(jsonb_build_object('path', head.path, 'mode', 'x')), r.hidden) IS NULL
+       AND NOT is_queue_busy(head.queue, head.path)
+       AND find_holder(jsonb_build_array(jsonb_build_object('path', head.path, 'mode', 'x')), r.hidden) IS NULL
      LIMIT 500"""
 
 

@@ -139,9 +139,8 @@ def last_by_count() -> None:
 
 def slots_not_granted() -> None:
     """A slot that becomes free is given to no order that waits for it."""
-    start = (
-        "CREATE OR REPLACE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$\nBEGIN\n"
-    )
+    head = "CREATE OR REPLACE FUNCTION has_waiting_orders(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE"
+    start = f"{head} AS $$\nBEGIN\n"
     plant("slots.sql", (start, f"{start}    RETURN false;\n"))
 
     async def grant_nothing(self: SlotAllocator, *_: object) -> int:

@@ -134,7 +134,7 @@ async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: Hous
 
 @pytest.mark.parametrize("outcome", Outcome)
 async def test_every_outcome_but_done_has_a_plain_reason(house: House, outcome: Outcome) -> None:
-    said = await house.store.pool.fetchval("SELECT plain_reason($1)", outcome)
+    said = await house.store.pool.fetchval("SELECT reason_of_outcome($1)", outcome)
     assert bool(said) == (outcome is not Outcome.SUCCEEDED)
     assert said != outcome
 
@@ -152,7 +152,7 @@ async def test_reason_of_a_group_tells_members_that_failed_from_those_of_which_n
         for n, outcome in enumerate(outcomes):
             await house.store.pool.execute(insert, operation, f"/g/{n}", outcome, "" if n else "lost")
         count = len(outcomes) - outcomes.count("skipped")
-        said = await house.store.pool.fetchval("SELECT reason_of($1, 'failed', 5, $2)", operation, count)
+        said = await house.store.pool.fetchval("SELECT reason_of_operation($1, 'failed', 5, $2)", operation, count)
         assert said == reason
 
 

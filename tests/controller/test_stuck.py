@@ -312,7 +312,7 @@ async def test_what_is_at_rest_costs_nothing(migrated: str) -> None:
 
 async def _plans(connection: asyncpg.Connection[asyncpg.Record], n: Night) -> list[str]:
     now, none = datetime.now(UTC), datetime.fromtimestamp(0, UTC)
-    stuck_, healed = statement("list_stuck"), statement("list_healed")
+    stuck_, healed = statement("list_stuck"), statement("list_recovered")
     asked = [["vm"], ["Creating"], [600.0], 20.0, 50.0, 10.0, 30.0]
     plans = [
         await connection.fetch(f"EXPLAIN ANALYZE {stuck_}", 100, "/", none, 0, *asked),

@@ -35,7 +35,7 @@ async def change(e: Engine, path: str, **columns: Any) -> None:
 async def arm(e: Engine, path: str, **timers: float) -> None:
     """Set the timers of a resource."""
     await e.store.pool.execute(
-        "UPDATE resources SET timers = $2::jsonb, due = first_of($2::jsonb) WHERE path = $1", path, timers
+        "UPDATE resources SET timers = $2::jsonb, due = earliest_timer($2::jsonb) WHERE path = $1", path, timers
     )
 
 

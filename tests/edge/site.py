@@ -156,5 +156,5 @@ class Edge:
 
     async def moves(self, path: str) -> list[str]:
         """The states that it has been led to, in order, by whom and on what word."""
-        lines = [r for r in await self.one.store.statements.fetch("read_past", path, _LATER)]
+        lines = [r for r in await self.one.store.statements.fetch("read_history", path, _LATER)]
         return [f"{r['actor']} {r['trigger']} {r['target']}" for r in lines if r["source"] != r["target"]]

@@ -48,36 +48,36 @@ ACK_WAIT = 1.0
 SELDOM = {"numbering": 2.0, "orphans": 600.0}
 """Healers that are not needed here: there are many of us, and an unasked full state would come at any moment."""
 
-WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b|commit_sets|grant_orders")
+WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b|commit_changes|grant_orders")
 BESIDE = {
     "statement": {
         "number_journal",
-        "forget_counts",
+        "delete_empty_counts",
         "chain_journal",
         "lock_cell",
-        "due_looks",
-        "due_survey",
-        "surveyed",
-        "meet_agents",
-        "untold_agents",
-        "missed_agents",
+        "due_observations",
+        "due_inventory",
+        "record_inventory",
+        "record_agents",
+        "list_unannounced_agents",
+        "list_missing_agents",
         "due_scaling",
-        "wake_scaling",
+        "schedule_scaling",
         "due_attachments",
         "due_events",
-        "due_retakes",
-        "due_mends",
+        "due_reclaims",
+        "due_repairs",
         "due_notices",
-        "flag_reservations",
-        "wake_attachments",
-        "learn_durations",
-        "write_durations",
-        "forget_durations",
-        "forget_keys",
-        "mark_seen",
+        "flag_degraded",
+        "schedule_attachments",
+        "collect_durations",
+        "put_durations",
+        "delete_unused_durations",
+        "delete_old_keys",
+        "mark_unchanged",
         "set_bus",
     }
-    | {"note_orphans", "forget_orphans"},
+    | {"record_orphans", "delete_unseen_orphans"},
     "word": {
         "hello",
         "site",
@@ -145,7 +145,7 @@ class Fate:
             name = names.get(query, "statement")
             if not WRITES.search(query) or name in BESIDE["statement"]:
                 return await original(connection, query, *values, **options)
-            if "commit_sets" in query:
+            if "commit_changes" in query:
                 name = f"commit {'; '.join(map(told_of_change, values[0]))}"
             return await self.write(name, lambda: original(connection, query, *values, **options))
 

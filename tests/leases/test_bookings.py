@@ -97,13 +97,15 @@ async def test_no_search_scans_the_constraints_index(lab: Lab) -> None:
         for plan in ("SET enable_seqscan = on", "ANALYZE allocations"):
             await connection.execute(plan)
             before = await scans()
-            free = "SELECT free_hosts($1, '$.* != 0', tstzrange(now(), now() + interval '3 days'), 'me', 5, '{}')"
+            free = (
+                "SELECT find_free_hosts($1, '$.* != 0', tstzrange(now(), now() + interval '3 days'), 'me', 5, '{}')"
+            )
             assert await connection.fetchval(free, lane) == []
-            later = "SELECT next_slot('true', 2, now(), interval '90 minutes')"
+            later = "SELECT find_next_start('true', 2, now(), interval '90 minutes')"
             assert await connection.fetchval(later) is not None
             await connection.fetch(statement("list_calendar"), now, now + timedelta(days=30), ["h1", "h2"])
             await connection.execute("UPDATE hosts SET works = name <> 'h3'")
-            await connection.fetch(statement("flag_reservations"), time.time())
+            await connection.fetch(statement("flag_degraded"), time.time())
             assert await scans() == before, plan
 
 

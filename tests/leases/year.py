@@ -74,7 +74,7 @@ SELECT e.lease || ' ' || e.kind FROM lease_events e JOIN resources l ON l.path =
 """
 
 STANDS = """
-SELECT l.path, l.state, ARRAY(SELECT r.state FROM reservations_of(l.path) r) AS parts,
+SELECT l.path, l.state, ARRAY(SELECT r.state FROM list_lease_reservations(l.path) r) AS parts,
        (SELECT jsonb_object_agg(e.kind, e.status) FROM lease_events e WHERE e.lease = l.path) AS events
   FROM resources l WHERE l.kind = 'lease'
 """

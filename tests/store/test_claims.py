@@ -27,7 +27,7 @@ from tests.tiers import examples
 
 X, I = Mode.EXCLUSIVE, Mode.INTENTION  # noqa: E741
 HOLDERS = ("one", "two", "three")
-COMMIT = "SELECT commit_sets($1, '{1}', $2, $3, $4, 0, NULL, 100)"
+COMMIT = "SELECT commit_changes($1, '{1}', $2, $3, $4, 0, NULL, 100)"
 
 paths = st.sampled_from(NODES)
 wants = st.builds(claims_for, st.lists(paths, max_size=2, unique=True), st.lists(paths, max_size=2, unique=True))
@@ -237,7 +237,7 @@ async def test_of_many_that_want_overlapping_paths_at_once_no_two_get_them(migra
 
 LOOK = """
 WITH gate AS MATERIALIZED (SELECT pg_advisory_lock(42))
-SELECT holder_of('[{"path": "/m/a", "mode": "x"}]', NULL) FROM gate
+SELECT find_holder('[{"path": "/m/a", "mode": "x"}]', NULL) FROM gate
 """
 
 

@@ -154,7 +154,7 @@ async def test_partition_of_a_new_day_is_made_later_where_a_statement_reads_for_
 async def test_of_two_that_forget_one_has_nothing_to_do(database: Connection, store: Store) -> None:
     name = await partition(database, 100)
     async with database.transaction():
-        assert await database.fetchval("SELECT forget_operations(now())") == name
+        assert await database.fetchval("SELECT drop_operations(now())") == name
         assert await store.partitions.drop_operations(KEPT) is None
     assert await store.partitions.drop_operations(KEPT) is None
 

@@ -64,9 +64,9 @@ async def test_a_repeated_refusal_raises_a_count(migrated: str) -> None:
 async def test_partitions_are_made_ahead_and_only_once(migrated: str) -> None:
     connection = await asyncpg.connect(migrated)
     try:
-        made = await connection.fetchval("SELECT make_partitions(7)")
+        made = await connection.fetchval("SELECT create_partitions(7)")
         assert made in (0, 2)  # two more where a day has ended since the schema was made
-        assert await connection.fetchval("SELECT make_partitions(7)") == 0
-        assert await connection.fetchval("SELECT make_partitions(9)") == 4
+        assert await connection.fetchval("SELECT create_partitions(7)") == 0
+        assert await connection.fetchval("SELECT create_partitions(9)") == 4
     finally:
         await connection.close()

@@ -28,7 +28,7 @@ async def test_the_functions_are_those_of_the_file(migrated: str) -> None:
     connection = await asyncpg.connect(migrated)
     try:
         bodies = [
-            r["prosrc"] for r in await connection.fetch("SELECT prosrc FROM pg_proc WHERE proname = 'commit_sets'")
+            r["prosrc"] for r in await connection.fetch("SELECT prosrc FROM pg_proc WHERE proname = 'commit_changes'")
         ]
         assert len(bodies) == 1
         assert bodies[0] in statement("functions/commit")

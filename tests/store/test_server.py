@@ -73,4 +73,4 @@ async def test_a_cell_from_before_meets_its_server_as_the_one_that_it_had(migrat
         await store.pool.execute("UPDATE cell SET server = ''")
     async with Store.open(migrated) as store:
         assert store.incarnation == 1
-        assert await store.pool.fetchval("SELECT server = this_server() FROM cell")
+        assert await store.pool.fetchval("SELECT server = server_identity() FROM cell")

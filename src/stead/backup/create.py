@@ -56,7 +56,7 @@ async def record(dsn: str, backup: Manifest) -> bool:
 
 async def _described(connection: asyncpg.Connection[asyncpg.Record], name: str) -> Manifest:
     try:
-        rows = await connection.fetch(statement("read_founded"))
+        rows = await connection.fetch(statement("read_cell_summary"))
     except asyncpg.UndefinedTableError:
         raise BackupFailed("there is no cell in this database") from None
     if not rows:

@@ -39,7 +39,7 @@ class Agents(StorePart):
         lanes = ["\n".join(each.lanes) for each in said]
         rejected = [json.dumps(dict(each.rejected)) for each in said]
         offsets = [each.clock_offset for each in said]
-        rows = await self._sql.fetch("meet_agents", names, epochs, *about, lanes, sites, rejected, offsets)
+        rows = await self._sql.fetch("record_agents", names, epochs, *about, lanes, sites, rejected, offsets)
         return {(r["name"], r["epoch"]): r["by"] for r in rows}
 
     async def read_all(self) -> list[Mapping[str, Any]]:
@@ -51,7 +51,7 @@ class Agents(StorePart):
         if not runs:
             return {}
         names, epochs = zip(*runs, strict=True)
-        rows = await self._sql.fetch("superseded_runs", list(names), list(epochs))
+        rows = await self._sql.fetch("find_superseded_runs", list(names), list(epochs))
         return {(r["name"], r["epoch"]): frozenset(r["lanes"]) for r in rows}
 
     async def read_last_epochs(
@@ -61,29 +61,29 @@ class Agents(StorePart):
         there, 0 where there was none; the sites, each with lane, path and state; and the lanes of forgotten sites."""
         serves = [(n, lane) for n, (_, lanes) in enumerate(asked, 1) for lane in lanes]
         numbers, lanes = zip(*serves, strict=True) if serves else ((), ())
-        rows = await self._sql.fetch("last_epochs", [agent for agent, _ in asked], list(numbers), list(lanes))
+        rows = await self._sql.fetch("read_last_epochs", [agent for agent, _ in asked], list(numbers), list(lanes))
         return [(r["epoch"], r["sites"], list(r["forgotten"])) for r in rows]
 
     async def list_unannounced(self, away: float, limit: int) -> list[Mapping[str, Any]]:
         """Agents that have connected from a site which has not heard of it yet; so many sites are met at a time."""
-        return [dict(r) for r in await self._sql.fetch("untold_agents", away, limit)]
+        return [dict(r) for r in await self._sql.fetch("list_unannounced_agents", away, limit)]
 
     async def mark_announced(self, known: Sequence[tuple[str, int, int]]) -> None:
         """Sites have heard of agents: by lane and epoch, the notify-ids."""
         lanes, epochs, ids = zip(*known, strict=True)
-        await self._sql.fetch("told_agents", list(lanes), list(epochs), list(ids))
+        await self._sql.fetch("mark_agents_announced", list(lanes), list(epochs), list(ids))
 
     async def list_missing(self, away: float, limit: int) -> list[Mapping[str, Any]]:
         """Agents of sites that were not heard of for so many seconds."""
-        return [dict(r) for r in await self._sql.fetch("missed_agents", away, limit)]
+        return [dict(r) for r in await self._sql.fetch("list_missing_agents", away, limit)]
 
     async def remove(self, known: Sequence[tuple[str, int]], away: float) -> None:
         """Sites have heard that agents are gone, by lane and epoch."""
         lanes, epochs = zip(*known, strict=True)
-        await self._sql.fetch("forget_agents", list(lanes), list(epochs), away)
+        await self._sql.fetch("delete_agents", list(lanes), list(epochs), away)
 
     async def read_notify_ids(self, runs: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """By lane and epoch, the notify-ids of runs that their sites have heard of."""
         lanes, epochs = zip(*runs, strict=True)
-        rows = await self._sql.fetch("notify_ids", list(lanes), list(epochs))
+        rows = await self._sql.fetch("read_notify_ids", list(lanes), list(epochs))
         return {(r["lane"], r["epoch"]): r["notify"] for r in rows}

@@ -38,7 +38,7 @@ class Archives(StorePart):
 
     async def read_range(self) -> ArchivedRange | None:
         """Up to where lines are in files only; None where all of them are here."""
-        rows = await self._sql.fetch("archived")
+        rows = await self._sql.fetch("read_archived_range")
         return ArchivedRange(**rows[0]) if rows else None
 
     async def next(self, before: datetime) -> Mapping[str, Any] | None:
@@ -55,7 +55,7 @@ class Archives(StorePart):
         first, last = what["first"], what["last"]
         known = [record for record in await self.read_all() if record["first"] == first]
         if not known:
-            (found,) = await self._sql.fetch("fold_journal", first, last, start)
+            (found,) = await self._sql.fetch("digest_journal", first, last, start)
             if found["lines"] != last - first + 1 or found["digest"] != digest:
                 raise ArchivingFailed("what is in the file is not what is in the database")
             if (found["hash"].hex() if found["hash"] is not None else None) != what["hash"]:

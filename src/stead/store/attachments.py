@@ -13,7 +13,7 @@ class Attachments(StorePart):
 
     async def enqueue_moved(self, most: int) -> int:
         """Note machines whose disks are to follow them; how much of the journal was read for it."""
-        rows = await self._sql.fetch("wake_attachments", most)
+        rows = await self._sql.fetch("schedule_attachments", most)
         return rows[0]["read"] if rows else 0
 
     async def due(self, now: float, limit: int, pause: float) -> list[Mapping[str, Any]]:
@@ -26,9 +26,9 @@ class Attachments(StorePart):
 
     async def read_destroy_option(self, machine: str) -> str:
         """What a request to destroy it said of its disks, `keep` or `delete`; empty where no request destroyed it."""
-        rows = await self._sql.fetch("destroyed_with", machine)
+        rows = await self._sql.fetch("read_destroy_option", machine)
         return rows[0]["disks"] if rows else ""
 
     async def complete(self, machine: str, turn: int) -> None:
         """All of them have followed it."""
-        await self._sql.fetch("forget_attachments", machine, turn)
+        await self._sql.fetch("complete_attachment", machine, turn)

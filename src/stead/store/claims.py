@@ -28,7 +28,7 @@ class Claims(StorePart):
     async def find_held_below(self, path: str, operation: str = "", without: str = "") -> dict[str, Holder]:
         """By path below one, the operation that has an exclusive claim on it: one operation apart, and those on
         resources of one kind."""
-        rows = await self._sql.fetch("list_held", path, UUID(operation) if operation else None)
+        rows = await self._sql.fetch("list_held_claims", path, UUID(operation) if operation else None)
         return {r["path"]: _holder(r) for r in rows if r["kind"] != without}
 
 

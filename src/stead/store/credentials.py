@@ -20,7 +20,7 @@ class Credentials(StorePart):
         self, id: str, name: str, digest: bytes, roles: Sequence[tuple[str, str]], by: str, until: datetime
     ) -> bool:
         """A token for a program; False where there is one of that name that is not expired."""
-        await self._sql.fetch("forget_expired_token", name)
+        await self._sql.fetch("delete_expired_token", name)
         return bool(
             await self._sql.fetch_audited("add_token", id, name, digest, [list(role) for role in roles], by, until)
         )

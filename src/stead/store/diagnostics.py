@@ -33,7 +33,7 @@ class Diagnostics(StorePart):
         self, below: str, since: datetime, before: tuple[datetime, int], limit: int
     ) -> list[Mapping[str, Any]]:
         """What was settled since a time though nobody had reported, the latest first."""
-        return [dict(r) for r in await self._sql.fetch("list_healed", limit, below, since, *before)]
+        return [dict(r) for r in await self._sql.fetch("list_recovered", limit, below, since, *before)]
 
     async def read_gauges(self, most: int, there: float) -> Mapping[str, Any]:
         """What goes on as numbers, for metrics; nothing is counted beyond `most`."""

@@ -46,7 +46,7 @@ class Durations(StorePart):
         async with self._sql.transaction() as sql:
             read = 0
             fresh: defaultdict[DurationKey, dict[int, int]] = defaultdict(dict)
-            for row in await sql.fetch("learn_durations", most, *moves, list(BOUNDS)):
+            for row in await sql.fetch("collect_durations", most, *moves, list(BOUNDS)):
                 read = row["read"]
                 if row["moves"]:
                     key = DurationKey(row["kind"], row["action"], row["state"], row["lane"])
@@ -57,7 +57,7 @@ class Durations(StorePart):
                     for row in await sql.fetch("read_durations", *_columns(fresh))
                 }
                 written = [_written(key, known.get(key, Histogram()).plus(more)) for key, more in fresh.items()]
-                await sql.execute("write_durations", written)
+                await sql.execute("put_durations", written)
         return read
 
     async def read(self, keys: Iterable[DurationKey]) -> dict[DurationKey, Duration]:
@@ -68,7 +68,7 @@ class Durations(StorePart):
 
     async def remove_unused(self, unheard: float) -> int:
         """Forget what nobody has learned anything about for so many seconds; how much that was."""
-        return len(await self._sql.fetch("forget_durations", unheard))
+        return len(await self._sql.fetch("delete_unused_durations", unheard))
 
 
 def _key(row: asyncpg.Record) -> DurationKey:

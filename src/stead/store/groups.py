@@ -61,12 +61,12 @@ class Groups(StorePart):
 
     async def read_numbers(self, path: str, nth: int) -> tuple[int, int, int]:
         """The VMs of a subgroup by their numbers: how many there are, the last, and the one so far from the end."""
-        (record,) = await self._sql.fetch("numbered_members", "vm", path, nth)
+        (record,) = await self._sql.fetch("read_member_numbers", "vm", path, nth)
         return record["members"], record["last"], record["nth"] or 0
 
     async def read_status(self, path: str, kind: str) -> GroupMembers | None:
         """A group, what is under way on it, and how many members of a kind are in which state, in it and below it."""
-        rows = await self._sql.fetch("standing", path, kind)
+        rows = await self._sql.fetch("read_group_status", path, kind)
         if not rows:
             return None
         record = rows[0]
@@ -75,7 +75,7 @@ class Groups(StorePart):
 
     async def find_worst_member(self, kind: str, below: str, first: str) -> Mapping[str, Any] | None:
         """A member in a bad state, `first` before any other, with the last error told of it."""
-        rows = await self._sql.fetch("worst_member", kind, below, first)
+        rows = await self._sql.fetch("find_worst_member", kind, below, first)
         return dict(rows[0]) if rows else None
 
     async def read_parts(self, path: str, kind: str, states: Sequence[str], *, back: bool) -> list[Mapping[str, Any]]:
@@ -89,7 +89,7 @@ class Groups(StorePart):
 
     async def list_working_members(self, operation: str, kind: str, below: str, after: str, limit: int) -> list[str]:
         """Members of a group on which an operation is under way, from after one on."""
-        rows = await self._sql.fetch("list_working_members", kind, below, after, UUID(operation), limit)
+        rows = await self._sql.fetch("list_busy_members", kind, below, after, UUID(operation), limit)
         return [r["path"] for r in rows]
 
     async def list_failed_members(self, operation: str, after: str, limit: int) -> list[str]:
@@ -98,7 +98,7 @@ class Groups(StorePart):
 
     async def list_unfinished(self) -> Mapping[str, list[str]]:
         """Operations whose members were not all asked, and groups whose last member was not counted."""
-        (record,) = await self._sql.fetch("unfinished_groups")
+        (record,) = await self._sql.fetch("list_unfinished_groups")
         return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
 
     async def list_idle(self, paths: Sequence[str], members: Mapping[str, str]) -> list[Mapping[str, Any]]:
@@ -106,12 +106,12 @@ class Groups(StorePart):
 
         `members` has the kinds of groups, each with that of its members.
         """
-        found = await self._sql.fetch("resting_groups", list(paths), list(members), list(members.values()))
+        found = await self._sql.fetch("list_idle_groups", list(paths), list(members), list(members.values()))
         return [dict(r) for r in found]
 
     async def list_stray_subgroups(self, limit: int) -> list[str]:
         """Subgroups of infrastructures that are no more."""
-        return [r["path"] for r in await self._sql.fetch("stray_subgroups", limit)]
+        return [r["path"] for r in await self._sql.fetch("list_stray_subgroups", limit)]
 
 
 def _count(path: str, state: str, members: int, provider: str | None, region: str | None) -> StateCount:

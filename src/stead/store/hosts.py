@@ -19,7 +19,7 @@ class Hosts(StorePart):
 
     async def set_health(self, name: str, works: bool, why: str) -> Mapping[str, Any] | None:
         """Say whether a host works; None where there is none."""
-        rows = await self._sql.fetch("judge_host", name, works, why)
+        rows = await self._sql.fetch("set_host_health", name, works, why)
         return dict(rows[0]) if rows else None
 
     async def remove(self, name: str) -> bool:

@@ -35,9 +35,9 @@ class Identities(StorePart):
 
     async def read_revoked_keys(self) -> dict[str, int]:
         """Keys that hold no longer, each with the time up to which whatever was signed for it counts no more."""
-        return {r["user_key"]: r["until"] for r in await self._sql.fetch("revoked_keys")}
+        return {r["user_key"]: r["until"] for r in await self._sql.fetch("read_revoked_keys")}
 
     async def lanes_of(self, name: str) -> list[str]:
         """The lanes that an agent may speak for."""
-        rows = await self._sql.fetch("lanes_of_agent", name)
+        rows = await self._sql.fetch("read_agent_lanes", name)
         return list(rows[0]["lanes"]) if rows else []

@@ -30,7 +30,9 @@ class Journal(StorePart):
         self, path: str, kind: str, principal: str, action: str, actor: str, state: str, reasons: Mapping[str, Any]
     ) -> None:
         """Tell the journal of a refusal."""
-        await self._sql.execute("write_refusal", path, kind, principal, action, state, dict(reasons), actor, *parts())
+        await self._sql.execute(
+            "append_rejection", path, kind, principal, action, state, dict(reasons), actor, *parts()
+        )
 
     async def number(self, most: int = 5000) -> tuple[int, int, list[str]]:
         """Give positions to what has committed; the last position, how many were given, and below which paths.
@@ -39,11 +41,11 @@ class Journal(StorePart):
         """
         async with self._sql.transaction() as sql:
             await sql.execute("lock_cell")
-            while await sql.value("unchained"):
+            while await sql.value("has_unchained_lines"):
                 await sql.execute("chain_journal", most)
             (record,) = await sql.fetch("number_journal", most)
             if record["gone"]:
-                await sql.execute("forget_counts", record["gone"], record["kinds"])
+                await sql.execute("delete_empty_counts", record["gone"], record["kinds"])
         return record["last_position"], record["numbered"], record["parents"]
 
     async def read(
@@ -56,11 +58,11 @@ class Journal(StorePart):
         self, after: int, path: str | None, limit: int, triggers: Sequence[str]
     ) -> list[Mapping[str, Any]]:
         """Of so many lines of the journal, those with which an operation begins, without what they changed."""
-        return [dict(r) for r in await self._sql.fetch("read_begins", after, path, limit, list(triggers))]
+        return [dict(r) for r in await self._sql.fetch("read_operation_starts", after, path, limit, list(triggers))]
 
     async def read_history(self, path: str, until: datetime) -> list[Mapping[str, Any]]:
         """Everything that the journal has of one path up to a time, refusals apart."""
-        return [dict(r) for r in await self._sql.fetch("read_past", path, until)]
+        return [dict(r) for r in await self._sql.fetch("read_history", path, until)]
 
     async def read_last(
         self, asked: Sequence[tuple[str, str, datetime]], limit: int
@@ -69,17 +71,19 @@ class Journal(StorePart):
         found: dict[str, list[Mapping[str, Any]]] = {path: [] for path, _, _ in asked}
         if asked:
             paths, operations, since = ([each[i] for each in asked] for i in range(3))
-            for row in await self._sql.fetch("last_lines", paths, operations, since, limit):
+            for row in await self._sql.fetch("read_last_lines", paths, operations, since, limit):
                 found[row["path"]].append(dict(row))
         return found
 
     async def read_last_errors(self, paths: Sequence[str]) -> dict[str, str]:
         """By path, the last error that was told of each, where there was one."""
-        return {r["path"]: r["error"] for r in await self._sql.fetch("last_errors", list(paths))} if paths else {}
+        return (
+            {r["path"]: r["error"] for r in await self._sql.fetch("read_last_errors", list(paths))} if paths else {}
+        )
 
     async def count_transitions(self, since: datetime) -> dict[int, int]:
         """Moves by second since the epoch, from a time on."""
-        return {r["second"]: r["moves"] for r in await self._sql.fetch("count_moves", since)}
+        return {r["second"]: r["moves"] for r in await self._sql.fetch("count_transitions", since)}
 
     async def read_head(self) -> Mapping[str, Any]:
         """How far the chain has come, and where it began."""
@@ -88,11 +92,11 @@ class Journal(StorePart):
 
     async def read_chain(self, after: int, limit: int, until: int = ENDLESS) -> list[ChainedLine]:
         """Lines from after a position on; some more than the limit where there are two at the last position."""
-        rows = await self._sql.fetch("read_trail", after, limit, until)
+        rows = await self._sql.fetch("read_chain", after, limit, until)
         return [ChainedLine(r["position"], r["text"], r["hash"], r["refused"]) for r in rows]
 
     async def last_position_before(self, at: datetime) -> int:
         """The last position of lines from before a time."""
-        (record,) = await self._sql.fetch("last_before", at)
+        (record,) = await self._sql.fetch("read_position_before", at)
         position: int = record["position"]
         return position

@@ -17,19 +17,19 @@ class Lanes(StorePart):
 
     async def note_throttled(self, lane: str, calls: int) -> None:
         """A provider has refused so many calls on a lane because there were too many."""
-        await self._sql.fetch("note_throttled", lane, calls)
+        await self._sql.fetch("record_throttled", lane, calls)
 
     async def list_unserved(self, there: float, limit: int) -> list[str]:
         """Lanes with orders that no agent serves who was heard of in so many seconds."""
-        return [r["lane"] for r in await self._sql.fetch("unserved_lanes", there, limit)]
+        return [r["lane"] for r in await self._sql.fetch("list_unserved_lanes", there, limit)]
 
     async def filter_served(self, lanes: list[str]) -> set[str]:
         """Of some lanes, those that an agent has served."""
-        return {r["lane"] for r in await self._sql.fetch("served_lanes", lanes)}
+        return {r["lane"] for r in await self._sql.fetch("filter_served_lanes", lanes)}
 
     async def filter_connected(self, lanes: list[str], away: float) -> set[str]:
         """Of some lanes, those that an agent serves who was heard of in so many seconds."""
-        return {r["lane"] for r in await self._sql.fetch("lanes_there", lanes, away)}
+        return {r["lane"] for r in await self._sql.fetch("filter_connected_lanes", lanes, away)}
 
     async def allow(self, lane: str, namespace: str, by: str, reason: str = "") -> Mapping[str, Any]:
         """From now on a namespace may use a lane: whether that `changed` something, and for whom not (`except`); or
@@ -50,10 +50,10 @@ class Lanes(StorePart):
 
     async def list_usable(self, namespace: str, limit: int = 1000) -> list[str]:
         """Lanes that an agent has served and that a namespace may use, in order of name."""
-        return [r["lane"] for r in await self._sql.fetch("usable_lanes", namespace, limit)]
+        return [r["lane"] for r in await self._sql.fetch("list_usable_lanes", namespace, limit)]
 
     async def find_denied(self, uses: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Which lanes a namespace may not use, of those that it would; None where it may use all."""
-        (record,) = await self._sql.fetch("refused_lanes", dict(uses))
+        (record,) = await self._sql.fetch("find_denied_lanes", dict(uses))
         answer: Mapping[str, Any] | None = record["answer"]
         return answer

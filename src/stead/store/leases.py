@@ -58,7 +58,7 @@ class Leases(StorePart):
     async def read_reservations(self, leases: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:
         """By lease its reservations, with their hosts and flags."""
         found: dict[str, list[Mapping[str, Any]]] = {lease: [] for lease in leases}
-        for record in await self._sql.fetch("list_reserved", list(leases)):
+        for record in await self._sql.fetch("list_reservations", list(leases)):
             found[record["lease"]].append(dict(record))
         return found
 
@@ -71,11 +71,11 @@ class Leases(StorePart):
 
     async def record_start(self, lease: str, status: str, at: float) -> None:
         """After an update: the start of a lease is over, or still to come."""
-        await self._sql.fetch("settle_start", lease, status, at)
+        await self._sql.fetch("record_start", lease, status, at)
 
     async def free_returned_hosts(self, lease: str) -> None:
         """All its reservations have given back what they do not have any more: it is anybody's."""
-        await self._sql.fetch("free_leaving", lease)
+        await self._sql.fetch("free_returned_hosts", lease)
 
     async def due_events(self, now: float, limit: int, pause: float) -> list[tuple[str, str]]:
         """Moments that have come, as lease and kind; others are not told of them for so many seconds."""
@@ -83,19 +83,19 @@ class Leases(StorePart):
 
     async def measure_delay(self, since: float) -> Mapping[str, Any]:
         """How late moments came, of those that came since a time: seconds."""
-        (record,) = await self._sql.fetch("late_events", since)
+        (record,) = await self._sql.fetch("measure_event_delay", since)
         return dict(record)
 
     async def due_reclaims(self, now: float, limit: int, pause: float) -> list[str]:
         """Leases that were ended and still have hosts; others are not told of them for so many seconds, or longer."""
-        return [r["lease"] for r in await self._sql.fetch("due_retakes", now, limit, pause)]
+        return [r["lease"] for r in await self._sql.fetch("due_reclaims", now, limit, pause)]
 
     async def list_delayed_starts(
         self, now: float, below: str = "/", leases: Sequence[str] | None = None, limit: int = 1000
     ) -> list[Mapping[str, Any]]:
         """Leases whose start is due and waits for hosts that were not taken back yet: path, state, time and hosts."""
         paths = None if leases is None else list(leases)
-        return [dict(r) for r in await self._sql.fetch("list_awaited", now, below, paths, limit)]
+        return [dict(r) for r in await self._sql.fetch("list_delayed_starts", now, below, paths, limit)]
 
     async def list_expired(self, now: float, limit: int) -> list[tuple[str, UUID]]:
         """Reservations that are being handed over after the end of their lease, each with its operation."""
@@ -103,17 +103,17 @@ class Leases(StorePart):
 
     async def flag_degraded(self, now: float) -> list[str]:
         """Reservations that lack something as of now, and did not before."""
-        return [r["reservation"] for r in await self._sql.fetch("flag_reservations", now)]
+        return [r["reservation"] for r in await self._sql.fetch("flag_degraded", now)]
 
     async def due_repairs(self, now: float, limit: int, pause: float) -> list[str]:
         """Leases that lack something that can be mended now."""
-        rows = await self._sql.fetch("due_mends", now, limit, pause)
+        rows = await self._sql.fetch("due_repairs", now, limit, pause)
         return sorted({r["lease"] for r in rows if r["mendable"]})
 
     async def mark_lost(self, reservations: Sequence[str]) -> None:
         """What was handed over for them is not there any more."""
-        await self._sql.fetch("flag_lost", list(reservations))
+        await self._sql.fetch("mark_lost", list(reservations))
 
     async def mark_restored(self, reservations: Sequence[str]) -> None:
         """It was handed over anew."""
-        await self._sql.fetch("found_lost", list(reservations))
+        await self._sql.fetch("mark_restored", list(reservations))

@@ -24,7 +24,7 @@ class Lifecycles(StorePart):
 
     async def read_edition(self) -> int:
         """Rises with every change of all this."""
-        (row,) = await self._sql.fetch("lifecycles_edition")
+        (row,) = await self._sql.fetch("read_lifecycles_edition")
         return int(row["edition"])
 
     async def read_all(self) -> list[Mapping[str, Any]]:
@@ -34,7 +34,7 @@ class Lifecycles(StorePart):
     async def find_uncovered(self, lifecycle: Lifecycle, same: Collection[str]) -> list[UncoveredResources]:
         """What would be in the way now if a document were put in force."""
         states = [state.name for state in lifecycle.states]
-        (row,) = await self._sql.fetch("left_out", lifecycle.kind, states, sorted(same))
+        (row,) = await self._sql.fetch("find_uncovered_resources", lifecycle.kind, states, sorted(same))
         return [UncoveredResources(**one) for one in row["in_the_way"]]
 
     async def register(

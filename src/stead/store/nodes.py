@@ -18,7 +18,9 @@ class Nodes(StorePart):
 
     async def filter_booked(self, wanted: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
         """Of nodes, each with a namespace, those that a lease of another namespace has now."""
-        rows = await self._sql.fetch("booked_nodes", [node for node, _ in wanted], [space for _, space in wanted])
+        rows = await self._sql.fetch(
+            "filter_booked_nodes", [node for node, _ in wanted], [space for _, space in wanted]
+        )
         return {(r["node"], r["namespace"]) for r in rows}
 
     async def read_machines(self, node: str, limit: int) -> tuple[list[Mapping[str, Any]], int]:
@@ -28,4 +30,4 @@ class Nodes(StorePart):
 
     async def count_machines(self, nodes: Sequence[str]) -> dict[str, int]:
         """Of some nodes, those that machines are on, and how many; at most a hundred."""
-        return {r["path"]: r["things"] for r in await self._sql.fetch("count_held", list(nodes))}
+        return {r["path"]: r["things"] for r in await self._sql.fetch("count_machines", list(nodes))}

@@ -14,7 +14,7 @@ class LeaseNotices(StorePart):
 
     async def add_end_notice(self, lease: str, now: float) -> bool:
         """Note that the end of a lease is near; whether nobody had."""
-        return bool(await self._sql.fetch("tell_end", lease, now))
+        return bool(await self._sql.fetch("add_end_notice", lease, now))
 
     async def read_all(self, lease: str) -> list[Mapping[str, Any]]:
         """What was told of a lease."""
@@ -26,4 +26,4 @@ class LeaseNotices(StorePart):
 
     async def record_attempt(self, id: UUID, now: float, error: str, again: float | None) -> None:
         """It has arrived, or not; and when it is tried again."""
-        await self._sql.fetch("end_notice", id, now, error, again)
+        await self._sql.fetch("record_notice_attempt", id, now, error, again)

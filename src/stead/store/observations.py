@@ -14,34 +14,34 @@ class Observations(StorePart):
 
     async def due(self, limit: int, pause: float) -> list[str]:
         """Settled resources to be looked at now; others are not told of them for so many seconds."""
-        return [r["path"] for r in await self._sql.fetch("due_looks", limit, pause)]
+        return [r["path"] for r in await self._sql.fetch("due_observations", limit, pause)]
 
     async def list_refreshable(
         self, below: str, after: str, limit: int, still: Sequence[str], pause: float
     ) -> list[str]:
         """Resources at a path and below it that may have changed by themselves; in `still` states, after a pause."""
-        return [r["path"] for r in await self._sql.fetch("refreshable", below, after, limit, pause, list(still))]
+        return [r["path"] for r in await self._sql.fetch("list_refreshable", below, after, limit, pause, list(still))]
 
     async def mark_unchanged(self, paths: Sequence[str], pause: float) -> None:
         """They were looked at, and all is as it was believed to be."""
-        await self._sql.fetch("mark_seen", list(paths), pause)
+        await self._sql.fetch("mark_unchanged", list(paths), pause)
 
     async def read_expected(self, asked: Sequence[tuple[str, str]], limit: int) -> list[list[Row]]:
         """For each lane and path, the resources on that lane after that path, in order; without claims on them."""
         lanes, after = zip(*asked, strict=True)
         pages: list[list[Row]] = [[] for _ in asked]
-        for record in await self._sql.fetch("list_rosters", list(lanes), list(after), limit):
+        for record in await self._sql.fetch("read_expected_inventory", list(lanes), list(after), limit):
             pages[record["number"] - 1].append(row_of(record))
         return pages
 
     async def due_inventory(self, pause: float) -> str | None:
         """A lane whose full state is wanted now; others are not told of it for so many seconds."""
-        rows = await self._sql.fetch("due_survey", pause)
+        rows = await self._sql.fetch("due_inventory", pause)
         return rows[0]["name"] if rows else None
 
     async def record_inventory(self, lanes: Sequence[str], pause: float) -> None:
         """Lanes have told all that they have; nobody needs to ask for that for so many seconds."""
-        await self._sql.fetch("surveyed", list(lanes), pause)
+        await self._sql.fetch("record_inventory", list(lanes), pause)
 
     async def list_unobserved(
         self, kind: str, below: str, seen: Sequence[str], unseen: Mapping[str, str]
@@ -53,4 +53,4 @@ class Observations(StorePart):
 
     async def count_calls(self, calls: int, members: int) -> None:
         """Providers were asked so many times for so many resources, those among them that need not be asked about."""
-        await self._sql.fetch("note_observations", calls, members)
+        await self._sql.fetch("record_observations", calls, members)

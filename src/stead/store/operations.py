@@ -25,24 +25,24 @@ class Operations(StorePart):
 
     async def set_message(self, operation: UUID, says: str) -> None:
         """What an operation waits for, or why it is about to fail."""
-        await self._sql.fetch("say", operation, says)
+        await self._sql.fetch("set_message", operation, says)
 
     async def list_running(self, below: str, limit: int) -> list[UUID]:
         """Operations on a path and below it that are under way, in order of path."""
-        return [r["id"] for r in await self._sql.fetch("list_running", below, limit)]
+        return [r["id"] for r in await self._sql.fetch("list_running_operations", below, limit)]
 
     async def list_waiting(self, below: str, limit: int) -> list[UUID]:
         """Operations on a path and below it that wait their turn."""
-        return [r["operation"] for r in await self._sql.fetch("list_waiting", below, limit)]
+        return [r["operation"] for r in await self._sql.fetch("list_waiting_operations", below, limit)]
 
     async def read_outcomes(self, ids: Sequence[str]) -> dict[str, tuple[str, float | None]]:
         """What became of operations, and when they ended."""
-        rows = await self._sql.fetch("outcomes", [UUID(id) for id in ids]) if ids else []
+        rows = await self._sql.fetch("read_outcomes", [UUID(id) for id in ids]) if ids else []
         return {str(r["id"]): (r["outcome"], r["ended"]) for r in rows}
 
     async def read_failures(self, paths: Sequence[str]) -> dict[str, str]:
         """By path, why the last that was done to each did not do what was asked; the others are left out."""
-        found = await self._sql.fetch("last_failures", list(paths)) if paths else ()
+        found = await self._sql.fetch("read_failures", list(paths)) if paths else ()
         return {r["path"]: r["failure"] for r in found}
 
     async def count_errors(self, id: UUID, limit: int) -> list[Mapping[str, Any]]:
@@ -57,11 +57,11 @@ class Operations(StorePart):
 
     async def read_origins(self, operations: Sequence[str]) -> dict[str, Mapping[str, str]]:
         """By operation under way, the request that it comes from, where there was one."""
-        return {r["id"]: r["origin"] for r in await self._sql.fetch("read_trails", list(operations))}
+        return {r["id"]: r["origin"] for r in await self._sql.fetch("read_origins", list(operations))}
 
     async def find_journal_start(self, id: UUID, path: str, since: datetime) -> tuple[int | None, bool]:
         """The first position of an operation in the journal, and whether some of its lines have none yet."""
-        (record,) = await self._sql.fetch("find_steps", id, path, since)
+        (record,) = await self._sql.fetch("find_journal_start", id, path, since)
         return record["first"], record["unnumbered"]
 
     async def find_key(self, principal: str, key: str, fingerprint: str) -> Conflict | None:
@@ -73,10 +73,10 @@ class Operations(StorePart):
 
     async def record_key(self, principal: str, key: str, fingerprint: str, operation: UUID) -> bool:
         """An idempotency key is used for an operation that others began; whether it was still free."""
-        return bool(await self._sql.fetch("keep_key", principal, key, fingerprint, operation))
+        return bool(await self._sql.fetch("record_key", principal, key, fingerprint, operation))
 
     async def delete_keys(self, after: float, most: int) -> int:
         """Forget keys of requests that are older than so many seconds; how many."""
-        (record,) = await self._sql.fetch("forget_keys", after, most)
+        (record,) = await self._sql.fetch("delete_old_keys", after, most)
         keys: int = record["keys"]
         return keys

@@ -14,7 +14,7 @@ class Orders(StorePart):
 
     async def list_untaken(self, after: int, limit: int) -> list[Mapping[str, Any]]:
         """Orders that nobody has taken, in the order of their numbers, as agents are told of them."""
-        orders: list[Mapping[str, Any]] = await self._sql.value("untaken_orders", after, limit)
+        orders: list[Mapping[str, Any]] = await self._sql.value("list_untaken_orders", after, limit)
         return orders
 
     async def read(self, numbers: Sequence[int]) -> list[Mapping[str, Any]]:

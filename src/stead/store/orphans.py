@@ -13,11 +13,11 @@ class Orphans(StorePart):
 
     async def record(self, lane: str, found: Sequence[Mapping[str, Any]]) -> None:
         """What was found on a lane and nobody owns."""
-        await self._sql.fetch("note_orphans", lane, [dict(one) for one in found])
+        await self._sql.fetch("record_orphans", lane, [dict(one) for one in found])
 
     async def remove_unseen(self, told: Mapping[str, float]) -> int:
         """What was found on a lane before its time and not since is no longer there, or somebody's."""
-        return len(await self._sql.fetch("forget_orphans", list(told), list(told.values())))
+        return len(await self._sql.fetch("delete_unseen_orphans", list(told), list(told.values())))
 
     async def read_page(self, lane: str | None, limit: int) -> list[Mapping[str, Any]]:
         """What was found at least twice."""
@@ -30,4 +30,4 @@ class Orphans(StorePart):
 
     async def remove(self, lane: str, token: str) -> None:
         """Somebody owns it now."""
-        await self._sql.fetch("forget_orphan", lane, token)
+        await self._sql.fetch("delete_orphan", lane, token)

@@ -20,15 +20,15 @@ class Overview(StorePart):
 
     async def count_by_state(self, within: Within) -> list[tuple[str, str, int]]:
         """Kind, state and number of all resources in the cell, a moment ago at most."""
-        return [(r["kind"], r["state"], r["members"]) for r in await self._sql.fetch("count_cell", within)]
+        return [(r["kind"], r["state"], r["members"]) for r in await self._sql.fetch("count_by_state", within)]
 
     async def list_unhealthy(self, limit: int, within: Within) -> list[Mapping[str, Any]]:
         """Resources in states that nobody wants them in, in order of path."""
-        return [dict(r) for r in await self._sql.fetch("list_bad", limit, [""] if within is None else within)]
+        return [dict(r) for r in await self._sql.fetch("list_unhealthy", limit, [""] if within is None else within)]
 
     async def list_in_progress(self, limit: int, within: Within) -> list[Mapping[str, Any]]:
         """Resources that an operation works on, of the so many whose timers are due first."""
-        return [dict(r) for r in await self._sql.fetch("list_working", limit, within)]
+        return [dict(r) for r in await self._sql.fetch("list_in_progress", limit, within)]
 
     async def read_totals(self, most: int, there: float, within: Within) -> Mapping[str, Any]:
         """What goes on as numbers; nothing is counted beyond `most`."""

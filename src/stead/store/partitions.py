@@ -35,7 +35,7 @@ class Partitions(StorePart):
         None where there is no such day, where another forgets it, or where somebody reads operations for long.
         """
         try:
-            (record,) = await self._sql.fetch("forget_operations", after)
+            (record,) = await self._sql.fetch("drop_operations", after)
         except asyncpg.LockNotAvailableError:
             log.info("somebody reads operations for long; old ones are forgotten later")
             return None

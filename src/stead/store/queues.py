@@ -30,11 +30,11 @@ class Queues(StorePart):
 
     async def promote(self, operation: UUID, principal: str, actor: str) -> bool:
         """Put one that waits first; False where it does not wait any more."""
-        return bool(await self._sql.fetch("promote", operation, principal, actor, *parts()))
+        return bool(await self._sql.fetch("promote_queued", operation, principal, actor, *parts()))
 
     async def read_head(self, queue: str) -> Mapping[str, Any] | None:
         """Who is next in a queue."""
-        rows = await self._sql.fetch("queue_head", queue)
+        rows = await self._sql.fetch("read_queue_head", queue)
         return dict(rows[0]) if rows else None
 
     async def read_waiting(self, queue: str, limit: int) -> list[Mapping[str, Any]]:

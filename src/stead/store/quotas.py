@@ -46,7 +46,7 @@ class Quotas(StorePart):
 
     async def check(self, kind: str, path: str, spec: Mapping[str, Any]) -> list[Quota]:
         """The quotas that count for something that is to be made, the highest place first."""
-        return [Quota(**dict(r)) for r in await self._sql.fetch("room_for", kind, path, dict(spec))]
+        return [Quota(**dict(r)) for r in await self._sql.fetch("check_quotas", kind, path, dict(spec))]
 
     async def read(self, path: str) -> list[Quota]:
         """What a place has of everything, and may have."""

@@ -44,5 +44,5 @@ class Recovery(StorePart):
 
     async def resume_orders(self) -> int:
         """Let orders go on that were given while their members were released."""
-        (record,) = await self._sql.fetch("free_released")
+        (record,) = await self._sql.fetch("resume_orders")
         return int(record["freed"])

@@ -19,7 +19,7 @@ class References(StorePart):
 
     async def use(self, who: str, operation: UUID, paths: Sequence[str]) -> Holder | None:
         """A resource uses others from now on, all of them or none: then whoever is in the way is the answer."""
-        (record,) = await self._sql.fetch("use_paths", who, operation, list(paths))
+        (record,) = await self._sql.fetch("add_references", who, operation, list(paths))
         held = record["held"]
         if held is not None and held["action"] == "gone":
             raise OperationGone
@@ -30,17 +30,17 @@ class References(StorePart):
 
         `nothing`: the states in which there is nothing at the provider.
         """
-        return [r["path"] for r in await self._sql.fetch("free_uses", who, list(nothing))]
+        return [r["path"] for r in await self._sql.fetch("release_references", who, list(nothing))]
 
     async def list_made_for(self, who: str, kinds: Sequence[str]) -> list[str]:
         """What was made for a resource to use, whether it came to that or not."""
-        return [r["path"] for r in await self._sql.fetch("made_for", who, list(kinds))]
+        return [r["path"] for r in await self._sql.fetch("list_made_for", who, list(kinds))]
 
     async def list_idle_users(self, resting: Sequence[str], limit: int) -> list[str]:
         """Users that are gone, or rest in one of these states, and may be done with what they use."""
-        return [r["path"] for r in await self._sql.fetch("idle_users", list(resting), limit)]
+        return [r["path"] for r in await self._sql.fetch("list_idle_users", list(resting), limit)]
 
     async def list_unused(self, kinds: Sequence[str], resting: Sequence[str], least: float, limit: int) -> list[str]:
         """What was made for others' use, and that nobody has used for so many seconds."""
-        rows = await self._sql.fetch("unused", list(kinds), list(resting), least, limit)
+        rows = await self._sql.fetch("list_unused", list(kinds), list(resting), least, limit)
         return [r["path"] for r in rows]

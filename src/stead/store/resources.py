@@ -39,7 +39,7 @@ class Resources(StorePart):
 
     async def read_summaries(self, paths: Sequence[str]) -> dict[str, ResourceSummary]:
         """Resources by path in brief; those that do not exist are left out."""
-        return {r["path"]: brief_of(r) for r in await self._sql.fetch("read_briefs", list(paths))}
+        return {r["path"]: brief_of(r) for r in await self._sql.fetch("read_summaries", list(paths))}
 
     async def read_states(self, paths: Sequence[str]) -> dict[str, tuple[str, str]]:
         """By path, what is there, and its state."""
@@ -51,10 +51,10 @@ class Resources(StorePart):
 
     async def count_fitting(self, paths: Sequence[str]) -> int:
         """How many of some resources fit on one page, in order of path."""
-        (record,) = await self._sql.fetch("fit_resources", list(paths), MAX_PAGE_BYTES)
+        (record,) = await self._sql.fetch("count_fitting", list(paths), MAX_PAGE_BYTES)
         return int(record["count"])
 
     async def find_by_token(self, tokens: Sequence[str]) -> dict[str, Row]:
         """Resources by the token under which a provider knows them."""
-        paths = [r["path"] for r in await self._sql.fetch("owners", list(tokens))]
+        paths = [r["path"] for r in await self._sql.fetch("find_by_token", list(tokens))]
         return {str(row.token): row for row in (await self.read_many(paths)).values()}

@@ -68,11 +68,11 @@ class ScalingPolicies(StorePart):
     ) -> int:
         """Figures: the place, how much, and when that was measured; how many of them were news."""
         places, values, times = [f[0] for f in figures], [f[1] for f in figures], [f[2] for f in figures]
-        return len(await self._sql.fetch("tell_demand", namespace, name, places, values, times, now, by))
+        return len(await self._sql.fetch("record_demand", namespace, name, places, values, times, now, by))
 
     async def wake(self, most: int) -> tuple[int, int]:
         """Wake the policies that what has moved concerns: how much of the journal was read, how many were woken."""
-        rows = await self._sql.fetch("wake_scaling", most)
+        rows = await self._sql.fetch("schedule_scaling", most)
         return (rows[0]["read"], rows[0]["woken"]) if rows else (0, 0)
 
     async def due(self, now: float, limit: int, pause: float) -> list[tuple[str, str]]:
@@ -89,11 +89,13 @@ class ScalingPolicies(StorePart):
     ) -> bool:
         """What a policy is about to do, or what it did; False where somebody else has written since it was read."""
         values = [dict(act) for act in acts], [dict(deed) for deed in deeds], dict(verdict), look_at
-        return bool(await self._sql.fetch("write_scaling", read.namespace, read.name, read.turn, read.woken, *values))
+        return bool(
+            await self._sql.fetch("record_evaluation", read.namespace, read.name, read.turn, read.woken, *values)
+        )
 
     async def read_instances(self, places: Sequence[str], name: str) -> list[Mapping[str, Any]]:
         """Instances of a name at some places, with the clusters and sites themselves; a cluster with apps is busy."""
-        return [dict(r) for r in await self._sql.fetch("scaled_instances", list(places), name)]
+        return [dict(r) for r in await self._sql.fetch("read_scaled_instances", list(places), name)]
 
 
 def _scaling(record: asyncpg.Record) -> Scaling:

@@ -17,14 +17,14 @@ class Sites(StorePart):
 
     async def orphan_resources(self, site: str) -> dict[str, int]:
         """What is on record below a site becomes orphans; how many of each kind its lane has."""
-        rows = await self._sql.fetch("leave_orphans", site, ["NotPresent"])
+        rows = await self._sql.fetch("orphan_resources", site, ["NotPresent"])
         return {r["kind"]: r["count"] for r in rows}
 
     async def remove(self, site: str) -> None:
         """A site is forgotten, and agents that come back for it are told so."""
-        await self._sql.fetch("forget_site", site)
+        await self._sql.fetch("delete_site", site)
 
     async def list_runs_of_removed(self, away: float) -> dict[tuple[str, int], list[str]]:
         """Runs of agents, by name and epoch, that are there for sites that were forgotten: the lanes of these."""
-        rows = await self._sql.fetch("forgotten_runs", away)
+        rows = await self._sql.fetch("list_runs_of_deleted_sites", away)
         return {(r["name"], r["epoch"]): list(r["lanes"]) for r in rows}

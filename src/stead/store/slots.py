@@ -13,7 +13,7 @@ class Slots(StorePart):
 
     async def list_waiting_lanes(self, least: float) -> list[str]:
         """Lanes on which orders have waited for room for so many seconds."""
-        return [r["lane"] for r in await self._sql.fetch("waiting_lanes", least)]
+        return [r["lane"] for r in await self._sql.fetch("list_waiting_lanes", least)]
 
     async def limit_lane(self, name: str, members: int | None) -> None:
         """So many members at once on a lane; None: as its provider has it."""

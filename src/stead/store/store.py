@@ -112,7 +112,7 @@ class Store:
         async def meet(connection: asyncpg.Connection[asyncpg.Record]) -> None:
             await speak_json(connection)
             try:
-                met = await connection.fetchval("SELECT meet_server()")
+                met = await connection.fetchval("SELECT record_server()")
             except asyncpg.ObjectNotInPrerequisiteStateError as error:  # it is being recovered
                 raise StandbyReached("the database server follows another, and takes no changes") from error
             incarnation.now = met or incarnation.now  # none where there is no cell yet

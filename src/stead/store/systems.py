@@ -23,7 +23,7 @@ class Systems(StorePart):
 
     async def read_concurrent(self, path: str) -> list[Mapping[str, Any]]:
         """What runs beside others on a system, with how far each has come and the place it has."""
-        return [dict(r) for r in await self._sql.fetch("list_beside", path)]
+        return [dict(r) for r in await self._sql.fetch("read_concurrent", path)]
 
     async def end_concurrent(self, path: str) -> int:
         """End those that have nobody left to wait for; how many there were."""
@@ -31,4 +31,4 @@ class Systems(StorePart):
 
     async def cancel_concurrent(self, operation: UUID, principal: str, actor: str) -> bool:
         """Give one up; False where somebody has done so before."""
-        return bool(await self._sql.value("cancel_beside", operation, principal, actor, *parts()))
+        return bool(await self._sql.value("cancel_concurrent", operation, principal, actor, *parts()))

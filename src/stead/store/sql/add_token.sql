@@ -3,6 +3,6 @@ WITH made AS (
     INSERT INTO tokens (id, name, hash, roles, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (name) DO NOTHING RETURNING id, name, roles, created_by, expires_at
 )
-SELECT id, tell_access('token', 'create', created_by,
+SELECT id, record_access_change('token', 'create', created_by,
                        jsonb_build_object('name', name, 'roles', roles, 'expires_at', expires_at))
   FROM made

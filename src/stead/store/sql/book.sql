@@ -1,2 +1,2 @@
 -- Book the hosts of a new lease.
-SELECT book($1, $2, $3, $4)
+SELECT book_lease($1, $2, $3, $4)

@@ -1,2 +1,2 @@
 -- Commit decided changes in one transaction.
-SELECT commit_sets($1, $2, $3, $4, $5, $6, $7, $8)
+SELECT commit_changes($1, $2, $3, $4, $5, $6, $7, $8)

@@ -1,2 +1,2 @@
 -- Create the partitions of the next days: how many were missing.
-SELECT make_partitions($1)
+SELECT create_partitions($1)

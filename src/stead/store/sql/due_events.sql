@@ -7,7 +7,7 @@ UPDATE lease_events e SET look_at = to_timestamp($1 + $3)
            AND l.operation IS NULL AND l.state = ANY (CASE d.kind
                    WHEN 'start_lease' THEN ARRAY['PENDING'] WHEN 'before_end_lease' THEN ARRAY['ACTIVE']
                    ELSE ARRAY['ACTIVE', 'ERROR'] END)
-           AND NOT (d.kind = 'start_lease' AND EXISTS (SELECT FROM hosts_awaited(d.lease)) AND NOT EXISTS (
+           AND NOT (d.kind = 'start_lease' AND EXISTS (SELECT FROM count_awaited_hosts(d.lease)) AND NOT EXISTS (
                    SELECT FROM lease_events e WHERE e.lease = d.lease AND e.kind = 'end_lease' AND e.at <= to_timestamp($1)))
          ORDER BY d.at LIMIT $2 FOR UPDATE OF d SKIP LOCKED) due
  WHERE e.lease = due.lease AND e.kind = due.kind

@@ -1,2 +1,2 @@
 -- End the concurrent operations that no other operation waits for: how many.
-SELECT end_beside($1)
+SELECT end_concurrent($1)

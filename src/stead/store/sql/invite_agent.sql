@@ -7,4 +7,4 @@ WITH old AS (
      WHERE NOT EXISTS (SELECT FROM agent_identities a WHERE a.name = $2 AND a.revoked_at IS NULL)
     RETURNING name, lanes, invited_by, expires_at
 )
-SELECT expires_at, tell_access('agent', 'invite', invited_by, jsonb_build_object('name', name, 'lanes', lanes)) FROM made
+SELECT expires_at, record_access_change('agent', 'invite', invited_by, jsonb_build_object('name', name, 'lanes', lanes)) FROM made

@@ -1,2 +1,2 @@
 -- Whether another object of a queue keeps a path from leaving it.
-SELECT queue_busy($1, $2)
+SELECT is_queue_busy($1, $2)

@@ -13,7 +13,7 @@ WITH RECURSIVE steps (at) AS (
 ), children AS (
     SELECT DISTINCT $1 || '/' || split_part(substr(at, length($1) + 2), '/', 1) AS path FROM steps WHERE at IS NOT NULL
 ), fresh AS MATERIALIZED (
-    SELECT path, kind, state, members FROM uncounted($1 || '/', $1 || '0')
+    SELECT path, kind, state, members FROM count_unnumbered($1 || '/', $1 || '0')
 )
 SELECT c.path, r.kind, r.state, r.operation IS NULL AS rests,
        (SELECT coalesce(jsonb_agg(jsonb_build_array(s.kind, s.state, s.members)), '[]')

@@ -12,9 +12,9 @@ WITH page AS (
 )
 SELECT page.name, coalesce(l.members, p.members) AS most, p.regions, coalesce(served.agents, '[]') AS agents, l.survey_at,
        ARRAY(SELECT g.namespace FROM lane_grants g
-              WHERE g.allowed AND g.lane = ANY (lane_patterns(page.name)) AND may_use(g.namespace, page.name)
+              WHERE g.allowed AND g.lane = ANY (lane_patterns(page.name)) AND may_use_lane(g.namespace, page.name)
              UNION SELECT space FROM split_part(page.name, '.', 2) space
-                    WHERE owns_lane(space, page.name) AND may_use(space, page.name)
+                    WHERE owns_lane(space, page.name) AND may_use_lane(space, page.name)
              ORDER BY 1) AS namespaces,
        coalesce(l.throttled, 0) AS throttled, l.throttled_at, standing.*
   FROM page

@@ -4,4 +4,4 @@ WITH made AS (
     ON CONFLICT (name) DO UPDATE SET text = excluded.text, changed_by = excluded.changed_by, changed_at = now()
     RETURNING *
 )
-SELECT tell_access('policy', 'put', changed_by, jsonb_build_object('name', name, 'text', text)) FROM made
+SELECT record_access_change('policy', 'put', changed_by, jsonb_build_object('name', name, 'text', text)) FROM made

@@ -4,6 +4,6 @@ SELECT c.path, c.state, sum(c.members)::bigint AS members
         UNION ALL
         SELECT u.path, u.state, u.members
           FROM (SELECT min(p COLLATE "C") AS first, max((p || '0') COLLATE "C") AS last FROM unnest($1::text[]) p) around,
-               uncounted(around.first, around.last) u
+               count_unnumbered(around.first, around.last) u
          WHERE u.path = ANY ($1::text[]) AND u.kind = $2) c
  GROUP BY c.path, c.state HAVING sum(c.members) > 0 ORDER BY c.path, c.state

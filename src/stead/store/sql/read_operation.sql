@@ -5,7 +5,7 @@ SELECT id, action, kind, path, principal, reason, request, total, remaining, fai
        '{}'::jsonb AS skipped
   FROM operations WHERE id = $1
 UNION ALL
-SELECT operation, action, kind, path, principal, reason, request, 1, 1, 0, created_at, '', NULL, place_of(q), '[]', '', 0, '{}'
+SELECT operation, action, kind, path, principal, reason, request, 1, 1, 0, created_at, '', NULL, queue_position(q), '[]', '', 0, '{}'
   FROM queued q WHERE operation = $1
 UNION ALL
 SELECT id, action, kind, path, principal, reason, request, total, remaining, failed, created_at, outcome, ended_at, NULL,

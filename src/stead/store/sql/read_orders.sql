@@ -1,2 +1,2 @@
 -- Orders by number, as agents are told of them.
-SELECT orders_as_told($1::bigint[])
+SELECT order_messages($1::bigint[])

@@ -3,7 +3,7 @@ SELECT r.id, r.path, r.kind, r.state, r.condition::text, cell.incarnation, r.fen
        r.facts::text, r.timers::text, r.next_spec::text, r.revision, r.next_revision, r.order_id, r.lane, r.token, r.spec,
        r.seen_at, r.changed_at, r.created_at, coalesce(o.principal, '') AS op_by, o.created_at AS op_since,
        coalesce(h.principal, '') AS hidden_by, h.created_at AS hidden_since,
-       holder_of(jsonb_build_array(jsonb_build_object('path', r.path, 'mode', 'x')),
+       find_holder(jsonb_build_array(jsonb_build_object('path', r.path, 'mode', 'x')),
                  coalesce(r.hidden, r.operation)) AS blocked
   FROM cell, resources r LEFT JOIN operations o ON o.id = r.operation LEFT JOIN operations h ON h.id = r.hidden
  WHERE r.path = ANY ($1::text[])

@@ -1,2 +1,2 @@
 -- A digest of the definitions below a path.
-SELECT mark_below($1)
+SELECT tree_revision($1)

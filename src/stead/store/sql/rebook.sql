@@ -1,2 +1,2 @@
 -- Book what an updated lease needs from now on.
-SELECT rebook($1, $2, $3, $4, $5)
+SELECT rebook_lease($1, $2, $3, $4, $5)

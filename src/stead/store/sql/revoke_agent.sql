@@ -7,4 +7,4 @@ WITH gone AS (
 ), uninvited AS (
     UPDATE agent_invitations SET used_at = now() WHERE name = $1 AND used_at IS NULL
 )
-SELECT name, tell_access('agent', 'revoke', $2, jsonb_build_object('name', name)) FROM gone
+SELECT name, record_access_change('agent', 'revoke', $2, jsonb_build_object('name', name)) FROM gone

@@ -54,10 +54,10 @@ CREATE INDEX resources_next_node ON resources ((next_spec ->> 'node'), path)
     WHERE kind = 'machine' AND next_spec IS NOT NULL;
 
 -- Disks by the machine that they are attached to: what was observed counts before what was requested.
-CREATE FUNCTION machine_of(spec jsonb, facts jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION machine_of_disk(spec jsonb, facts jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN facts ? 'machine' THEN facts ->> 'machine' ELSE spec ->> 'machine' END
 $$;
-CREATE INDEX resources_machine ON resources (machine_of(spec, facts), path) WHERE kind = 'disk';
+CREATE INDEX resources_machine ON resources (machine_of_disk(spec, facts), path) WHERE kind = 'disk';
 
 -- Whole claims, as the algebra has them: exclusive (x) on a path, or use (i) of it. Ancestors are implied. A claim is an
 -- operation's; or it is a resource's, which uses what others use, too, for as long as it lives.

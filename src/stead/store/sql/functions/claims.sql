@@ -43,7 +43,7 @@ END $$;
 -- on the path or below it.
 -- It sees what its caller sees: beside a row that is read, the claims of the same instant; in a commit, where every
 -- statement sees anew, what was committed before the locks were granted.
-CREATE OR REPLACE FUNCTION holder_of(taking jsonb, except_for uuid, under uuid[] DEFAULT '{}') RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION find_holder(taking jsonb, except_for uuid, under uuid[] DEFAULT '{}') RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t    jsonb;
     held record;
@@ -72,7 +72,7 @@ END $$;
 
 -- A resource whose operation prepares it begins to use others: all of them or none. Answers with what stands in the way,
 -- or with nothing; and with what is not so any more, where the operation is not at that point any more.
-CREATE OR REPLACE FUNCTION use_paths(who text, op uuid, paths text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION add_references(who text, op uuid, paths text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     taking jsonb := (SELECT jsonb_agg(jsonb_build_object('path', p, 'mode', 'i')) FROM unnest(paths) p);
     holder jsonb;
@@ -83,7 +83,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN jsonb_build_object('action', 'gone');
     END IF;
-    holder := holder_of(taking, own);
+    holder := find_holder(taking, own);
     IF holder IS NULL THEN
         INSERT INTO claims (path, mode, operation, used_by) SELECT p, 'i', own, who FROM unnest(paths) p
         ON CONFLICT DO NOTHING;

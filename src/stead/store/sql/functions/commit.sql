@@ -7,7 +7,7 @@
 -- A function of several statements, because a check must see what was committed before its lock was granted, and one
 -- statement sees only what was there when it began.
 
-CREATE OR REPLACE FUNCTION commit_sets(
+CREATE OR REPLACE FUNCTION commit_changes(
     templates jsonb, which integer[], ids bigint[], versions bigint[], own jsonb, at float8, expands jsonb,
     batch integer
 ) RETURNS jsonb LANGUAGE plpgsql
@@ -61,7 +61,7 @@ BEGIN
         PERFORM lock_paths(taking);
     END IF;
     IF using_ IS NOT NULL THEN
-        FOR m IN SELECT u.uses, r.refused FROM unnest(using_) AS u (uses), LATERAL (SELECT refused_lanes(u.uses)) AS r (refused)
+        FOR m IN SELECT u.uses, r.refused FROM unnest(using_) AS u (uses), LATERAL (SELECT find_denied_lanes(u.uses)) AS r (refused)
                   WHERE r.refused IS NOT NULL
         LOOP
             SELECT conflicts || jsonb_agg(m.refused || jsonb_build_object('n', n)), bad || array_agg(n) INTO conflicts, bad
@@ -74,7 +74,7 @@ BEGIN
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t LEFT JOIN resources r ON r.id = u.id
          WHERE (x.claim IN ('take', 'beside', 'over') OR x.begins ?| ARRAY['key', 'queue']) AND u.n <> ALL (bad)
     LOOP
-        stands := meets(m.begins, CASE WHEN m.claim <> 'hands' THEN m.extra -> 'take' END, m.own, m.extra -> 'around',
+        stands := find_conflict(m.begins, CASE WHEN m.claim <> 'hands' THEN m.extra -> 'take' END, m.own, m.extra -> 'around',
                         m.claim = 'over');
         IF stands IS NOT NULL THEN
             conflicts := conflicts || (stands || jsonb_build_object('n', m.n));
@@ -94,7 +94,7 @@ BEGIN
     SELECT array_agg(ROW(w.n, w.t, w.id, w.path, w.lane, w.operation, w.hidden, w.order_id,
                          CASE x.operation WHEN 'same' THEN w.operation WHEN 'new' THEN x.new END,
                          CASE x.hidden WHEN 'same' THEN w.hidden WHEN 'new' THEN x.new END,
-                         CASE WHEN x.again THEN (w.timers - x.drops) || later(x.arms, w.sends, at)
+                         CASE WHEN x.again THEN (w.timers - x.drops) || delay_timers(x.arms, w.sends, at)
                               ELSE (w.timers - x.drops) || x.arms END,
                          NULL, coalesce(w.had, false), NULL,
                          w.extra -> 'change',
@@ -147,7 +147,7 @@ BEGIN
 
     -- Orders get their numbers first, so that every resource is written once.
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.verb IS NOT NULL) THEN
-        caps := caps_of(works);
+        caps := lane_limits(works);
         numbers := ARRAY(SELECT nextval('orders_id_seq') FROM generate_series(1, cardinality(works)));
         SELECT array_agg(
                    ROW(p.n, p.t, p.id, p.path, p.lane, p.operation, p.hidden, p.order_id, p.now_op, p.now_hid,
@@ -155,7 +155,7 @@ BEGIN
                             ELSE (p.timers - ARRAY(SELECT jsonb_object_keys(p.arms)))
                                  || jsonb_build_object('waiting', at + patience) END,
                        CASE WHEN p.verb IS NOT NULL THEN numbers[p.place] END, p.free,
-                       CASE WHEN p.verb IS NOT NULL AND NOT p.free THEN shifted(p.arms, -at) END,
+                       CASE WHEN p.verb IS NOT NULL AND NOT p.free THEN shift_timers(p.arms, -at) END,
                        p.told, p.extra)::work ORDER BY p.id)
           INTO works
           FROM (SELECT c.*, dense_rank() OVER (ORDER BY c.t, c.op, c.lane, c.held, c.free, c.chunk) AS place
@@ -165,7 +165,7 @@ BEGIN
                                                    ORDER BY w.id) - 1)
                                    / least(batch, (caps ->> w.lane)::int) AS chunk
                           FROM unnest(works) w, LATERAL (
-                              SELECT held_cell AND NOT only_observes((ts[w.t]).verb) AND is_held(w.path) AS held) h) c) p;
+                              SELECT held_cell AND NOT is_observation_verb((ts[w.t]).verb) AND is_held(w.path) AS held) h) c) p;
     END IF;
 
     -- The resources themselves.
@@ -177,7 +177,7 @@ BEGIN
         revision = CASE WHEN x.spec = 'next' THEN r.next_revision ELSE r.revision END,
         next_revision = CASE WHEN x.spec = 'set' THEN r.fence + x.raises ELSE r.next_revision END,
         facts = CASE WHEN w.extra ? 'facts' THEN r.facts || (w.extra -> 'facts') ELSE r.facts END,
-        timers = w.timers, due = CASE WHEN w.timers <> '{}' THEN first_of(w.timers) END, look_at = to_timestamp(x.look),
+        timers = w.timers, due = CASE WHEN w.timers <> '{}' THEN earliest_timer(w.timers) END, look_at = to_timestamp(x.look),
         sends = CASE WHEN x.verb IS NULL THEN r.sends WHEN x.again THEN least(r.sends + 1, 100) ELSE 0 END,
         waits = CASE WHEN w.new_order IS NOT NULL OR x.closes THEN w.waits ELSE r.waits END,
         order_id = CASE WHEN w.new_order IS NOT NULL THEN w.new_order WHEN x.closes THEN NULL ELSE r.order_id END,
@@ -191,15 +191,15 @@ BEGIN
 
     -- Operations that begin, and claims.
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.begins IS NOT NULL) THEN
-        PERFORM begin_operations(ARRAY(SELECT (ts[w.t]).begins FROM unnest(works) w WHERE (ts[w.t]).begins IS NOT NULL));
+        PERFORM start_operations(ARRAY(SELECT (ts[w.t]).begins FROM unnest(works) w WHERE (ts[w.t]).begins IS NOT NULL));
     END IF;
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.expands IS NOT NULL) THEN
-        expanding := begin_expansions(works, ts);
+        expanding := start_expansions(works, ts);
     END IF;
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.claim IS NOT NULL) THEN
         UPDATE claims c SET operation = coalesce(w.now_hid, w.now_op) FROM unnest(works) w
          WHERE (ts[w.t]).claim = 'hands' AND c.operation = coalesce(w.hidden, w.operation);
-        PERFORM end_beside(w.path, 'cancelled', (ts[w.t]).principal) FROM unnest(works) w WHERE (ts[w.t]).claim = 'over';
+        PERFORM end_concurrent(w.path, 'cancelled', (ts[w.t]).principal) FROM unnest(works) w WHERE (ts[w.t]).claim = 'over';
         INSERT INTO claims (path, mode, operation)
         SELECT taken ->> 'path', (taken ->> 'mode')::"char",
                CASE (ts[w.t]).claim WHEN 'beside' THEN (ts[w.t]).new ELSE coalesce(w.now_hid, w.now_op) END
@@ -228,13 +228,13 @@ BEGIN
          WHERE o.id = gone.order_id AND o.open > gone.members;
         INSERT INTO orders (id, operation, lane, kind, verb, members, open, attempt, granted, held, turn, created_at)
         SELECT n.*, CASE WHEN n.granted THEN 0 ELSE
-                        turn_of(n.lane, n.operation) + sum(n.open) OVER (PARTITION BY n.operation, n.lane ORDER BY n.id) END,
+                        next_turn(n.lane, n.operation) + sum(n.open) OVER (PARTITION BY n.operation, n.lane ORDER BY n.id) END,
                coalesce((ages ->> n.id::text)::timestamptz, now())
           FROM (
         SELECT w.new_order AS id, min(coalesce(w.now_hid, w.now_op)::text)::uuid AS operation, min(w.lane) AS lane,
                min(x.kind) AS kind, min(x.verb) AS verb, array_agg(w.id ORDER BY w.id) AS members, count(*) AS open,
                min(x.attempt) AS attempt, bool_and(w.granted) AS granted,
-               held_cell AND NOT only_observes(min(x.verb)) AND bool_or(is_held(w.path)) AS held
+               held_cell AND NOT is_observation_verb(min(x.verb)) AND bool_or(is_held(w.path)) AS held
           FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t
          WHERE w.new_order IS NOT NULL GROUP BY w.new_order) n;
         SELECT coalesce(array_agg(DISTINCT w.new_order) FILTER (WHERE w.granted), '{}'),
@@ -245,7 +245,7 @@ BEGIN
             SELECT DISTINCT w.lane FROM unnest(works) w
              WHERE w.order_id IS NOT NULL AND w.new_order IS NULL AND ((ts[w.t]).closes OR (ts[w.t]).leaves)
             OFFSET 0) left_by  -- each lane is asked for once
-         WHERE waits_for(lane);
+         WHERE has_waiting_orders(lane);
         IF freed IS NOT NULL THEN
             granted := granted || grant_orders(freed, at);
             waiting := waiting || lanes_with_free_slots(freed);
@@ -294,10 +294,10 @@ BEGIN
 
     -- Whoever waits for what has ended.
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.ends IS NOT NULL OR x.gone) AND EXISTS (SELECT FROM queues) THEN
-        turns := queues_left(works, ts);
+        turns := list_freed_queues(works, ts);
     END IF;
 
     RETURN jsonb_build_object(
-        'conflicts', conflicts, 'orders', orders_as_told(granted), 'recount', to_jsonb(recount),
+        'conflicts', conflicts, 'orders', order_messages(granted), 'recount', to_jsonb(recount),
         'expanding', to_jsonb(expanding), 'waiting', to_jsonb(waiting), 'queues', to_jsonb(turns));
 END $$;

@@ -31,7 +31,7 @@ END $$;
 CREATE OR REPLACE AGGREGATE journal_chain(first bytea, line text) (SFUNC = journal_link, STYPE = bytea);
 
 -- Tells the journal that somebody has changed who may what, or by which rules.
-CREATE OR REPLACE FUNCTION tell_access(what text, word text, who text, change jsonb, whose text DEFAULT '/') RETURNS void
+CREATE OR REPLACE FUNCTION record_access_change(what text, word text, who text, change jsonb, whose text DEFAULT '/') RETURNS void
 LANGUAGE sql AS $$
     INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change)
     VALUES (whose, what, who, 'admin', 'access', word, '', '', change)
@@ -62,7 +62,7 @@ BEGIN
     INSERT INTO journal_archives (first, last, previous, hash, until, file, sha256, by)
     VALUES ((what ->> 'first')::bigint, (what ->> 'last')::bigint, decode(what ->> 'previous', 'hex'),
             decode(what ->> 'hash', 'hex'), since, what ->> 'file', decode(what ->> 'sha256', 'hex'), what ->> 'by');
-    PERFORM tell_access('journal', 'archive', what ->> 'by', what - 'by');
+    PERFORM record_access_change('journal', 'archive', what ->> 'by', what - 'by');
     FOR part IN
         SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
          WHERE i.inhparent = 'journal'::regclass AND c.relname ~ '^journal_[0-9]{8}$'

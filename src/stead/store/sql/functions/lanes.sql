@@ -21,7 +21,7 @@ BEGIN
     RETURN pattern = '*' OR pattern = other OR (right(pattern, 2) = '.*' AND starts_with(other, left(pattern, -1)));
 END $$;
 
-CREATE OR REPLACE FUNCTION may_use(space text, wanted text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION may_use_lane(space text, wanted text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 DECLARE
     said boolean;
 BEGIN
@@ -38,45 +38,45 @@ END $$;
 
 -- Those of some lanes that a namespace may not use, and, where there is one, some of those that it may use; null where it
 -- may use all of them. `uses` is {"of": namespace, "on": lanes}, with `books` where hosts of some lane are to be had.
-CREATE OR REPLACE FUNCTION refused_lanes(uses jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION find_denied_lanes(uses jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     space text := uses ->> 'of';
     bad   jsonb;
 BEGIN
-    SELECT jsonb_agg(l ORDER BY l) INTO bad FROM jsonb_array_elements_text(uses -> 'on') l WHERE NOT may_use(space, l);
-    IF bad IS NULL AND uses ? 'books' AND NOT EXISTS (SELECT FROM hosts h WHERE may_use(space, h.lane)) THEN
+    SELECT jsonb_agg(l ORDER BY l) INTO bad FROM jsonb_array_elements_text(uses -> 'on') l WHERE NOT may_use_lane(space, l);
+    IF bad IS NULL AND uses ? 'books' AND NOT EXISTS (SELECT FROM hosts h WHERE may_use_lane(space, h.lane)) THEN
         SELECT jsonb_agg(lane ORDER BY lane) INTO bad FROM (SELECT DISTINCT lane FROM hosts LIMIT 5) of_hosts;
     END IF;
     IF bad IS NULL THEN
         RETURN NULL;
     END IF;
-    RETURN jsonb_build_object('conflict', 'lane', 'namespace', space, 'lanes', bad, 'allowed', lanes_of(space, 21));
+    RETURN jsonb_build_object('conflict', 'lane', 'namespace', space, 'lanes', bad, 'allowed', list_usable_lanes(space, 21));
 END $$;
 
 -- So many of the lanes that a namespace may use: what it was given, and its sites.
-CREATE OR REPLACE FUNCTION lanes_of(space text, most integer) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION list_usable_lanes(space text, most integer) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(jsonb_agg(lane ORDER BY lane), '[]') FROM (
         SELECT DISTINCT lane FROM (
             SELECT g.lane::text FROM lane_grants g
-             WHERE g.namespace IN (space, '*') AND g.allowed AND may_use(space, g.lane)
+             WHERE g.namespace IN (space, '*') AND g.allowed AND may_use_lane(space, g.lane)
             UNION ALL
             (SELECT r.lane FROM resources r
               WHERE r.kind = 'cloudlet' AND r.path > '/' || space || '/' AND r.path < '/' || space || '0'
-                AND may_use(space, r.lane)
+                AND may_use_lane(space, r.lane)
               ORDER BY r.path LIMIT most)) all_of_them
          ORDER BY lane LIMIT most) found);
 END $$;
 
 -- The last guard: no row gets a lane that its namespace may not use, whichever way it was made. What is adopted only to be
 -- removed lies in a namespace of its own, and may be anywhere.
-CREATE OR REPLACE FUNCTION guard_lanes() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_lanes() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     refused jsonb;
 BEGIN
-    SELECT refused_lanes(jsonb_build_object('of', space, 'on', jsonb_agg(lane))) INTO refused
+    SELECT find_denied_lanes(jsonb_build_object('of', space, 'on', jsonb_agg(lane))) INTO refused
       FROM (SELECT DISTINCT split_part(path, '/', 2) AS space, lane FROM made WHERE lane <> '') d
-     WHERE space <> 'orphans' AND NOT may_use(space, lane)
+     WHERE space <> 'orphans' AND NOT may_use_lane(space, lane)
      GROUP BY space LIMIT 1;
     IF refused IS NOT NULL THEN
         RAISE EXCEPTION 'namespace % may not use the lane %', refused ->> 'namespace', refused -> 'lanes' ->> 0
@@ -105,7 +105,7 @@ BEGIN
     ON CONFLICT DO NOTHING;
     made := FOUND;
     IF made THEN
-        PERFORM tell_lane('allow', on_lane, space, who, why, '{}');
+        PERFORM record_lane_change('allow', on_lane, space, who, why, '{}');
     END IF;
     RETURN jsonb_build_object('changed', made, 'except', (
         SELECT coalesce(jsonb_agg(DISTINCT g.namespace), '[]') FROM lane_grants g
@@ -129,28 +129,28 @@ BEGIN
     IF EXISTS (SELECT FROM lane_grants g
                 WHERE g.allowed AND (pattern_covers(g.namespace, space) OR pattern_covers(space, g.namespace))
                   AND (pattern_covers(g.lane, on_lane) OR pattern_covers(on_lane, g.lane)))
-       OR may_own(on_lane, space) THEN
+       OR may_own_lane(on_lane, space) THEN
         INSERT INTO lane_grants (namespace, lane, allowed, reason, changed_by) VALUES (space, on_lane, false, why, who)
         ON CONFLICT DO NOTHING;
         made := FOUND;
     END IF;
     IF made OR taken <> '[]' THEN
-        PERFORM tell_lane('deny', on_lane, space, who, why, jsonb_build_object('taken', taken, 'outranks', made));
+        PERFORM record_lane_change('deny', on_lane, space, who, why, jsonb_build_object('taken', taken, 'outranks', made));
     END IF;
     RETURN jsonb_build_object('changed', made OR taken <> '[]', 'taken', taken, 'outranks', made);
 END $$;
 
 -- Whether some lane that a pattern stands for may be the one of a site of some namespace that the other stands for.
-CREATE OR REPLACE FUNCTION may_own(on_lane text, space text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION may_own_lane(on_lane text, space text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN on_lane = '*' OR on_lane = 'edge.*'
         OR (split_part(on_lane, '.', 1) = 'edge' AND pattern_covers(space, split_part(on_lane, '.', 2)));
 END $$;
 
-CREATE OR REPLACE FUNCTION tell_lane(word text, on_lane text, space text, who text, why text, more jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION record_lane_change(word text, on_lane text, space text, who text, why text, more jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM tell_access('lane', word, who,
+    PERFORM record_access_change('lane', word, who,
                         jsonb_build_object('lane', on_lane, 'namespace', space, 'reason', why) || more,
                         CASE space WHEN '*' THEN '/' ELSE '/' || space END);
 END $$;

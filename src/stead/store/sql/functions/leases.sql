@@ -1,12 +1,12 @@
 -- Booking. Times are the controller's: it says what time it is, and all goes by that.
 
 -- How many hosts are enough for a reservation.
-CREATE OR REPLACE FUNCTION least_of(said jsonb) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION min_hosts(said jsonb) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(said ->> 'min', said ->> 'count')::integer
 $$;
 
 -- That time without what has passed of it before the host was taken back from the reservation that had it last.
-CREATE OR REPLACE FUNCTION usable(which bigint, when_ tstzrange) RETURNS tstzrange LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION usable_period(which bigint, when_ tstzrange) RETURNS tstzrange LANGUAGE sql STABLE AS $$
     SELECT tstzrange(least(greatest(lower(when_), (
                SELECT upper(a.during) FROM allocations a
                 WHERE a.host = which AND a.over AND lower(a.during) < upper(when_)
@@ -17,35 +17,35 @@ $$;
 -- before the end can. This goes by an index of its own: scans of the constraint's, begun anew within a statement, make it lose
 -- rows that are there, and it would let them be booked twice (docs/adr/0032). So nothing here asks for `during &&`.
 -- A host that was taken back is free, also where the time began before that.
-CREATE OR REPLACE FUNCTION taken(which bigint, when_ tstzrange, mine text) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION is_booked(which bigint, when_ tstzrange, mine text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT coalesce((SELECT upper(a.during) > lower(when_) FROM allocations a
                       WHERE a.host = which AND NOT a.over AND lower(a.during) < upper(when_) AND a.reservation <> mine
                       ORDER BY lower(a.during) DESC LIMIT 1), false)
-        OR isempty(usable(which, when_))
+        OR isempty(usable_period(which, when_))
 $$;
 
 -- Hosts of a lane that nobody else has at that time: one host after the other is looked up, until there are enough.
-CREATE OR REPLACE FUNCTION free_hosts(on_lane text, wants jsonpath, when_ tstzrange, mine text, many integer, except_ bigint[])
+CREATE OR REPLACE FUNCTION find_free_hosts(on_lane text, wants jsonpath, when_ tstzrange, mine text, many integer, except_ bigint[])
     RETURNS bigint[] LANGUAGE sql STABLE SET plan_cache_mode = force_generic_plan SET jit = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM (
         SELECT h.id FROM hosts h
          WHERE h.lane = on_lane AND h.works AND h.id <> ALL (except_) AND h.properties @@ wants
-           AND NOT taken(h.id, when_, mine)
+           AND NOT is_booked(h.id, when_, mine)
          ORDER BY h.id LIMIT many) f
 $$;
 
 -- When so many hosts of one lane are free together for so long, at the earliest; none, where too much is booked to tell.
 -- It looks further and further ahead. A host can begin at any moment of a gap that leaves enough of it; where enough of
 -- such spans lie over each other, there is room.
-CREATE OR REPLACE FUNCTION next_slot(wants jsonpath, many integer, from_ timestamptz, long_ interval) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION find_next_start(wants jsonpath, many integer, from_ timestamptz, long_ interval) RETURNS timestamptz
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN next_slot_of(NULL, wants, many, from_, long_);
+    RETURN find_next_start_on(NULL, wants, many, from_, long_);
 END $$;
 
 -- The same on lanes that a namespace may use; null: on any.
-CREATE OR REPLACE FUNCTION next_slot_of(space text, wants jsonpath, many integer, from_ timestamptz, long_ interval)
+CREATE OR REPLACE FUNCTION find_next_start_on(space text, wants jsonpath, many integer, from_ timestamptz, long_ interval)
     RETURNS timestamptz LANGUAGE plpgsql STABLE SET jit = off AS $$
 DECLARE
     l      text;
@@ -56,7 +56,7 @@ DECLARE
     most   constant bigint := 100000;  -- bookings that are looked at
 BEGIN
     FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ wants
-              GROUP BY h.lane HAVING count(*) >= many AND (space IS NULL OR may_use(space, h.lane))
+              GROUP BY h.lane HAVING count(*) >= many AND (space IS NULL OR may_use_lane(space, h.lane))
     LOOP
         FOR i IN 1 .. 7 LOOP
             until_ := CASE WHEN i < 7 THEN from_ + greatest(long_, interval '1 hour') * (2 * 4 ^ i) ELSE 'infinity' END;
@@ -93,7 +93,7 @@ END $$;
 
 -- Have so many hosts of one lane, or at least some; none, where there are not. What others are about to take is waited
 -- for, and then looked at anew.
-CREATE OR REPLACE FUNCTION allocate(mine text, on_lane text, wants jsonpath, many integer, few integer, when_ tstzrange,
+CREATE OR REPLACE FUNCTION allocate_hosts(mine text, on_lane text, wants jsonpath, many integer, few integer, when_ tstzrange,
                                     except_ bigint[])
     RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -101,42 +101,42 @@ DECLARE
     again bigint[];
 BEGIN
     LOOP
-        found := free_hosts(on_lane, wants, when_, mine, many, except_);
+        found := find_free_hosts(on_lane, wants, when_, mine, many, except_);
         IF cardinality(found) < few THEN
             RETURN '{}';
         END IF;
         PERFORM FROM hosts WHERE id = ANY (found) ORDER BY id FOR NO KEY UPDATE;
         again := ARRAY(SELECT h.id FROM hosts h
-                        WHERE h.id = ANY (found) AND h.works AND NOT taken(h.id, when_, mine) ORDER BY h.id);
+                        WHERE h.id = ANY (found) AND h.works AND NOT is_booked(h.id, when_, mine) ORDER BY h.id);
         EXIT WHEN again = found;
         except_ := except_ || ARRAY(SELECT unnest(found) EXCEPT SELECT unnest(again));
     END LOOP;
-    INSERT INTO allocations (host, reservation, during) SELECT h, mine, usable(h, when_) FROM unnest(found) h;
+    INSERT INTO allocations (host, reservation, during) SELECT h, mine, usable_period(h, when_) FROM unnest(found) h;
     RETURN found;
 END $$;
 
 -- Why there is no room, when there is, and on which lanes there are such hosts that the namespace may not use.
-CREATE OR REPLACE FUNCTION no_room(lease text, said jsonb, when_ tstzrange, from_ timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION raise_hosts_unavailable(lease text, said jsonb, when_ tstzrange, from_ timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     long_ interval := upper(when_) - lower(when_);
     space text := split_part(lease, '/', 2);
     wants jsonpath := (said ->> 'wants')::jsonpath;
-    many  integer := least_of(said);
+    many  integer := min_hosts(said);
 BEGIN
     RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
         'reservation', said ->> 'name', 'count', many,
-        'next', extract(epoch FROM next_slot_of(space, wants, many, from_, long_)),
+        'next', extract(epoch FROM find_next_start_on(space, wants, many, from_, long_)),
         'beyond', (SELECT coalesce(jsonb_agg(lane ORDER BY lane), '[]') FROM (
             SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ wants
-             GROUP BY h.lane HAVING count(*) >= many AND NOT may_use(space, h.lane) LIMIT 5) b))::text;
+             GROUP BY h.lane HAVING count(*) >= many AND NOT may_use_lane(space, h.lane) LIMIT 5) b))::text;
 END $$;
 
-CREATE OR REPLACE FUNCTION names_of(found bigint[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION host_names(found bigint[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(h.name ORDER BY h.name), '[]') FROM hosts h WHERE h.id = ANY (found)
 $$;
 
 -- One more reservation of a lease, with hosts of the first lane that has all, or else of the first that has enough.
-CREATE OR REPLACE FUNCTION book_one(lease text, said jsonb, when_ tstzrange, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION book_reservation(lease text, said jsonb, when_ tstzrange, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     mine  text := lease || '/' || (said ->> 'name');
     many  integer := (said ->> 'count')::integer;
@@ -146,17 +146,17 @@ DECLARE
     spec_ jsonb;
 BEGIN
     FOR few, l IN
-        SELECT enough, h.lane FROM unnest(ARRAY[many, least_of(said)]) WITH ORDINALITY f (enough, n), hosts h
+        SELECT enough, h.lane FROM unnest(ARRAY[many, min_hosts(said)]) WITH ORDINALITY f (enough, n), hosts h
          WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND (n = 1 OR enough < many)
-         GROUP BY n, enough, h.lane HAVING count(*) >= enough AND may_use(split_part(lease, '/', 2), h.lane) ORDER BY n, h.lane
+         GROUP BY n, enough, h.lane HAVING count(*) >= enough AND may_use_lane(split_part(lease, '/', 2), h.lane) ORDER BY n, h.lane
     LOOP
-        found := allocate(mine, l, (said ->> 'wants')::jsonpath, many, few, when_, '{}');
+        found := allocate_hosts(mine, l, (said ->> 'wants')::jsonpath, many, few, when_, '{}');
         EXIT WHEN cardinality(found) > 0;
     END LOOP;
     IF cardinality(found) = 0 THEN
-        PERFORM no_room(lease, said, when_, greatest(lower(when_), at));
+        PERFORM raise_hosts_unavailable(lease, said, when_, greatest(lower(when_), at));
     END IF;
-    spec_ := said || jsonb_build_object('hosts', names_of(found));
+    spec_ := said || jsonb_build_object('hosts', host_names(found));
     INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
     SELECT mine, 'reservation', 'pending', f, l, gen_random_uuid(), spec_, f
       FROM (SELECT (extract(epoch FROM at) * 1000)::bigint AS f) first;
@@ -167,7 +167,7 @@ BEGIN
 END $$;
 
 -- The moments of a lease. One that has come is not undone; one whose time is moved is to come anew.
-CREATE OR REPLACE FUNCTION arm_events(of_lease text, starts timestamptz, warns timestamptz, ends timestamptz) RETURNS void LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION set_lease_events(of_lease text, starts timestamptz, warns timestamptz, ends timestamptz) RETURNS void LANGUAGE sql AS $$
     INSERT INTO lease_events AS e (lease, kind, at)
     SELECT of_lease, k.kind, k.at
       FROM (VALUES ('start_lease', starts), ('before_end_lease', warns), ('end_lease', ends)) k (kind, at)
@@ -179,20 +179,20 @@ CREATE OR REPLACE FUNCTION arm_events(of_lease text, starts timestamptz, warns t
     DELETE FROM lease_events WHERE lease = of_lease AND kind = 'before_end_lease' AND warns IS NULL;
 $$;
 
-CREATE OR REPLACE FUNCTION reservations_of(of_lease text) RETURNS SETOF resources LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION list_lease_reservations(of_lease text) RETURNS SETOF resources LANGUAGE sql STABLE AS $$
     SELECT * FROM resources
      WHERE path > of_lease || '/' AND path < of_lease || '0' AND kind = 'reservation' ORDER BY path
 $$;
 
 -- Hosts of a lease that another lease had before, and that were not taken back from it yet.
-CREATE OR REPLACE FUNCTION hosts_awaited(of_lease text) RETURNS TABLE (host text) LANGUAGE sql STABLE AS $$
-    SELECT h.name FROM reservations_of(of_lease) r JOIN allocations a ON a.reservation = r.path AND NOT a.over
+CREATE OR REPLACE FUNCTION count_awaited_hosts(of_lease text) RETURNS TABLE (host text) LANGUAGE sql STABLE AS $$
+    SELECT h.name FROM list_lease_reservations(of_lease) r JOIN allocations a ON a.reservation = r.path AND NOT a.over
       JOIN allocations b ON b.host = a.host AND NOT b.over AND lower(b.during) < lower(a.during)
       JOIN hosts h ON h.id = a.host
 $$;
 
 -- Book what a lease wants, all or nothing; false where the lease does not wait for that any more.
-CREATE OR REPLACE FUNCTION book(of_lease text, under bigint, terms jsonb, at float8) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION book_lease(of_lease text, under bigint, terms jsonb, at float8) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     starts timestamptz := to_timestamp((terms ->> 'start')::float8);
     ends   timestamptz := to_timestamp((terms ->> 'end')::float8);
@@ -206,16 +206,16 @@ BEGIN
         RETURN true;
     END IF;
     FOR said IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
-        PERFORM book_one(of_lease, said, tstzrange(starts, ends), to_timestamp(at));
+        PERFORM book_reservation(of_lease, said, tstzrange(starts, ends), to_timestamp(at));
     END LOOP;
-    PERFORM check_quotas(of_lease, tstzrange(starts, ends));
-    PERFORM arm_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
+    PERFORM check_lease_quotas(of_lease, tstzrange(starts, ends));
+    PERFORM set_lease_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
     RETURN true;
 END $$;
 
 -- Book what a lease wants from now on, all or nothing; where another host is looked for because one failed, as much as
 -- there is. False where the lease does not wait for that any more.
-CREATE OR REPLACE FUNCTION rebook(of_lease text, under bigint, terms jsonb, at float8, heals boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION rebook_lease(of_lease text, under bigint, terms jsonb, at float8, heals boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     starts timestamptz := to_timestamp((terms ->> 'start')::float8);
     ends   timestamptz := to_timestamp((terms ->> 'end')::float8);
@@ -232,7 +232,7 @@ DECLARE
     moved  text;
     when_  constant tstzrange := tstzrange(starts, ends);
     before constant tstzrange := (SELECT tstzrange(min(e.at), max(e.at)) FROM lease_events e WHERE e.lease = of_lease);
-    had_all constant bigint := (SELECT count(*) FROM reservations_of(of_lease) p
+    had_all constant bigint := (SELECT count(*) FROM list_lease_reservations(of_lease) p
                                   JOIN allocations a ON a.reservation = p.path AND NOT a.leaving);
 BEGIN
     PERFORM FROM resources WHERE path = of_lease AND kind = 'lease' AND state = 'UPDATING' AND fence = under FOR UPDATE;
@@ -242,36 +242,36 @@ BEGIN
     FOR said IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
         SELECT * INTO r FROM resources WHERE path = of_lease || '/' || (said ->> 'name') AND kind = 'reservation' FOR UPDATE;
         IF NOT FOUND THEN
-            PERFORM book_one(of_lease, said, when_, to_timestamp(at));
+            PERFORM book_reservation(of_lease, said, when_, to_timestamp(at));
             CONTINUE;
         END IF;
         -- On a lane that was denied since, what is booked stays, and may end sooner; it does not get longer.
-        IF NOT heals AND NOT may_use(split_part(of_lease, '/', 2), r.lane) AND EXISTS (
+        IF NOT heals AND NOT may_use_lane(split_part(of_lease, '/', 2), r.lane) AND EXISTS (
                SELECT FROM allocations a WHERE a.reservation = r.path AND NOT a.leaving
-                  AND NOT a.during @> usable(a.host, when_)) THEN
+                  AND NOT a.during @> usable_period(a.host, when_)) THEN
             RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
                 'reservation', said ->> 'name', 'beyond', jsonb_build_array(r.lane))::text;
         END IF;
         had := ARRAY(SELECT host FROM allocations WHERE reservation = r.path AND NOT leaving ORDER BY host);
         -- All hosts are locked before any is given away, in one order for everybody.
         PERFORM FROM hosts WHERE id IN (SELECT host FROM allocations WHERE reservation = r.path) ORDER BY id FOR NO KEY UPDATE;
-        many := CASE WHEN heals THEN greatest(least_of(said), cardinality(had)) ELSE (said ->> 'count')::integer END;
+        many := CASE WHEN heals THEN greatest(min_hosts(said), cardinality(had)) ELSE (said ->> 'count')::integer END;
         -- A lease that lacks hosts may go on to lack them, but no more of them than before.
-        few := least_of(said);
+        few := min_hosts(said);
         IF heals THEN
             few := 0;
         ELSIF r.spec ->> 'wants' = said ->> 'wants' THEN
             few := least(few, (SELECT count(*) FROM hosts h WHERE h.id = ANY (had) AND h.works)
-                              + greatest(few - least_of(r.spec), 0));
+                              + greatest(few - min_hosts(r.spec), 0));
         END IF;
         kept := ARRAY(  -- one that is leaving and is wanted again stays
             SELECT h.id FROM hosts h JOIN allocations a ON a.host = h.id AND a.reservation = r.path
-             WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND NOT taken(h.id, when_, r.path)
+             WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND NOT is_booked(h.id, when_, r.path)
              ORDER BY a.leaving, h.id LIMIT many);
         IF r.state <> 'pending' AND NOT heals THEN  -- what is handed over is not exchanged because of a longer time
             SELECT h.name INTO moved FROM hosts h
              WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath
-               AND taken(h.id, when_, r.path)
+               AND is_booked(h.id, when_, r.path)
              ORDER BY h.id LIMIT 1;
             IF moved IS NOT NULL AND cardinality(kept) < many THEN
                 RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
@@ -279,25 +279,25 @@ BEGIN
             END IF;
         END IF;
         now_ := kept;
-        IF cardinality(kept) < many AND may_use(split_part(of_lease, '/', 2), r.lane) THEN
-            now_ := kept || allocate(r.path, r.lane, (said ->> 'wants')::jsonpath, many - cardinality(kept),
+        IF cardinality(kept) < many AND may_use_lane(split_part(of_lease, '/', 2), r.lane) THEN
+            now_ := kept || allocate_hosts(r.path, r.lane, (said ->> 'wants')::jsonpath, many - cardinality(kept),
                                      greatest(few - cardinality(kept), 1), when_, kept || had);
         END IF;
         IF cardinality(now_) < few THEN
-            PERFORM no_room(of_lease, said, when_, greatest(starts, to_timestamp(at)));
+            PERFORM raise_hosts_unavailable(of_lease, said, when_, greatest(starts, to_timestamp(at)));
         END IF;
         -- A host that failed stays booked until there is another: it may come back.
         failed := ARRAY(SELECT h.id FROM hosts h
                          WHERE h.id = ANY (had) AND NOT h.works AND h.properties @@ (said ->> 'wants')::jsonpath
-                           AND NOT taken(h.id, when_, r.path) ORDER BY h.id LIMIT many - cardinality(now_));
-        UPDATE allocations SET leaving = false, during = usable(host, when_)
+                           AND NOT is_booked(h.id, when_, r.path) ORDER BY h.id LIMIT many - cardinality(now_));
+        UPDATE allocations SET leaving = false, during = usable_period(host, when_)
          WHERE reservation = r.path AND host = ANY (kept || failed);
         -- What was handed over is another's only when it was taken back.
         UPDATE allocations SET leaving = true
          WHERE reservation = r.path AND host <> ALL (now_ || failed) AND r.state <> 'pending';
         DELETE FROM allocations WHERE reservation = r.path AND host <> ALL (now_ || failed) AND r.state = 'pending';
-        lacks := cardinality(now_) < least_of(said) OR cardinality(failed) > 0;
-        spec_ := said || jsonb_build_object('hosts', names_of(now_));
+        lacks := cardinality(now_) < min_hosts(said) OR cardinality(failed) > 0;
+        spec_ := said || jsonb_build_object('hosts', host_names(now_));
         IF r.state IN ('pending', 'error') AND r.spec <> spec_ THEN  -- nobody has it
             UPDATE resources SET spec = spec_, revision = fence + 1, fence = fence + 1, version = version + 1
              WHERE id = r.id;
@@ -317,10 +317,10 @@ BEGIN
     END LOOP;
     -- What a lease has already it keeps, also where it is more than the namespace may have by now.
     IF NOT heals AND NOT (before @> when_ AND had_all >= (
-           SELECT count(*) FROM reservations_of(of_lease) p JOIN allocations a ON a.reservation = p.path AND NOT a.leaving)) THEN
-        PERFORM check_quotas(of_lease, when_);
+           SELECT count(*) FROM list_lease_reservations(of_lease) p JOIN allocations a ON a.reservation = p.path AND NOT a.leaving)) THEN
+        PERFORM check_lease_quotas(of_lease, when_);
     END IF;
-    PERFORM arm_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
+    PERFORM set_lease_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
     RETURN true;
 END $$;
 
@@ -337,16 +337,16 @@ CREATE OR REPLACE FUNCTION clear_flags(of_reservation text, missing boolean DEFA
 $$;
 
 -- What time it is for whoever writes.
-CREATE OR REPLACE FUNCTION time_of_writer() RETURNS timestamptz LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION commit_time() RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT coalesce(to_timestamp(nullif(current_setting('stead.at', true), '')::float8), now())
 $$;
 
 -- A lease has moved: so have its events.
-CREATE OR REPLACE FUNCTION lease_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION on_lease_state_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     CASE NEW.state
     WHEN 'STARTING' THEN
-        UPDATE lease_events SET status = 'IN_PROGRESS', fired = fired + 1, fired_at = time_of_writer()
+        UPDATE lease_events SET status = 'IN_PROGRESS', fired = fired + 1, fired_at = commit_time()
          WHERE lease = NEW.path AND kind = 'start_lease';
     WHEN 'ACTIVE' THEN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'start_lease' AND status <> 'DONE';
@@ -354,16 +354,16 @@ BEGIN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'start_lease' AND status <> 'DONE';
         UPDATE lease_events SET status = 'IN_PROGRESS',  -- hosts that are asked for once more are no other moment
                fired = fired + (status <> 'ERROR')::integer,
-               fired_at = CASE status WHEN 'ERROR' THEN fired_at ELSE time_of_writer() END
+               fired_at = CASE status WHEN 'ERROR' THEN fired_at ELSE commit_time() END
          WHERE lease = NEW.path AND kind = 'end_lease';
     WHEN 'TERMINATED' THEN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'end_lease' AND status <> 'DONE';
     WHEN 'UPDATING', 'ERROR', 'DELETING' THEN  -- of UPDATING: a notice that is being delivered, and is then DONE or ERROR
         UPDATE lease_events SET status = 'ERROR' WHERE lease = NEW.path AND status = 'IN_PROGRESS';
         IF OLD.state = 'CREATING' AND NEW.state = 'ERROR' THEN  -- none was made
-            PERFORM forget_parts(NEW.path);
+            PERFORM delete_lease_parts(NEW.path);
         ELSIF NEW.state = 'ERROR' THEN
-            PERFORM spoil_parts(NEW.path);
+            PERFORM fail_lease_parts(NEW.path);
         END IF;
     ELSE
         NULL;
@@ -373,52 +373,52 @@ END $$;
 
 -- A lease that failed failed with its reservations: one that did not follow, and was then seen as it was before, is in
 -- error, too, where no other is.
-CREATE OR REPLACE FUNCTION spoil_parts(of_lease text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION fail_lease_parts(of_lease text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT FROM reservations_of(of_lease) WHERE state = 'error') THEN
+    IF EXISTS (SELECT FROM list_lease_reservations(of_lease) WHERE state = 'error') THEN
         RETURN;
     END IF;
     INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)
     SELECT path, kind, 'controller', 'controller', 'failed', 'follow', state, 'error'
-      FROM reservations_of(of_lease) WHERE state IN ('pending', 'active');
+      FROM list_lease_reservations(of_lease) WHERE state IN ('pending', 'active');
     UPDATE resources SET state = 'error', fence = fence + 1, version = version + 1, look_at = NULL, changed_at = now()
-     WHERE id IN (SELECT id FROM reservations_of(of_lease) WHERE state IN ('pending', 'active'));
+     WHERE id IN (SELECT id FROM list_lease_reservations(of_lease) WHERE state IN ('pending', 'active'));
 END $$;
 
-CREATE OR REPLACE FUNCTION forget_parts(of_lease text) RETURNS void LANGUAGE sql AS $$
-    DELETE FROM allocations WHERE reservation IN (SELECT path FROM reservations_of(of_lease));
-    DELETE FROM reservation_flags WHERE reservation IN (SELECT path FROM reservations_of(of_lease));
+CREATE OR REPLACE FUNCTION delete_lease_parts(of_lease text) RETURNS void LANGUAGE sql AS $$
+    DELETE FROM allocations WHERE reservation IN (SELECT path FROM list_lease_reservations(of_lease));
+    DELETE FROM reservation_flags WHERE reservation IN (SELECT path FROM list_lease_reservations(of_lease));
     DELETE FROM lease_events WHERE lease = of_lease;
     INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)
-    SELECT path, kind, 'controller', 'controller', 'next', 'forget', state, '' FROM reservations_of(of_lease);
-    DELETE FROM resources WHERE id IN (SELECT id FROM reservations_of(of_lease));
+    SELECT path, kind, 'controller', 'controller', 'next', 'forget', state, '' FROM list_lease_reservations(of_lease);
+    DELETE FROM resources WHERE id IN (SELECT id FROM list_lease_reservations(of_lease));
 $$;
 
-CREATE OR REPLACE FUNCTION lease_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION on_lease_delete() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM forget_parts(OLD.path);
+    PERFORM delete_lease_parts(OLD.path);
     DELETE FROM lease_notices WHERE lease = OLD.path;
     RETURN NULL;
 END $$;
 
 -- Hosts were taken back: from now on they are free.
-CREATE OR REPLACE FUNCTION reservation_left() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION on_reservation_delete() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM allocations WHERE reservation = NEW.path AND lower(during) >= time_of_writer();
-    UPDATE allocations SET over = true, during = tstzrange(lower(during), least(upper(during), time_of_writer()))
+    DELETE FROM allocations WHERE reservation = NEW.path AND lower(during) >= commit_time();
+    UPDATE allocations SET over = true, during = tstzrange(lower(during), least(upper(during), commit_time()))
      WHERE reservation = NEW.path;
     DELETE FROM reservation_flags WHERE reservation = NEW.path;
     RETURN NULL;
 END $$;
 
 -- Whether a lease of another namespace has a node of the private cloud now.
-CREATE OR REPLACE FUNCTION node_booked(which text, for_namespace text) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION is_node_booked(which text, for_namespace text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM hosts h JOIN allocations a ON a.host = h.id AND NOT a.over AND lower(a.during) <= now()
                     WHERE h.node = which AND split_part(a.reservation, '/', 2) <> for_namespace)
 $$;
 
 -- A host that is a node of the private cloud works while that is enabled.
-CREATE OR REPLACE FUNCTION node_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION on_node_state_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE hosts SET works = NEW.state = 'ENABLED',
                      why = CASE WHEN NEW.state = 'ENABLED' THEN '' ELSE 'its node is ' || NEW.state END
@@ -427,9 +427,9 @@ BEGIN
 END $$;
 
 -- Whether a reservation that lacks hosts could have more of them now.
-CREATE OR REPLACE FUNCTION mendable(of_reservation text, on_lane text, said jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN had.works >= greatest(least_of(said), cardinality(had.hosts)) THEN true
-                ELSE cardinality(free_hosts(on_lane, (said ->> 'wants')::jsonpath, had.during, of_reservation, 1, had.hosts)) > 0
+CREATE OR REPLACE FUNCTION is_repairable(of_reservation text, on_lane text, said jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN had.works >= greatest(min_hosts(said), cardinality(had.hosts)) THEN true
+                ELSE cardinality(find_free_hosts(on_lane, (said ->> 'wants')::jsonpath, had.during, of_reservation, 1, had.hosts)) > 0
                   OR had.works > jsonb_array_length(said -> 'hosts') END
       FROM (SELECT count(h.id) FILTER (WHERE h.works) AS works, coalesce(array_agg(h.id) FILTER (WHERE h.id IS NOT NULL), '{}') AS hosts,
                    tstzrange(min(e.at) FILTER (WHERE e.kind = 'start_lease'), min(e.at) FILTER (WHERE e.kind = 'end_lease')) AS during

@@ -24,7 +24,7 @@ BEGIN
 END $$;
 
 -- What of a kind is in none of these states, or is being done and is none of these actions, and how many of each.
-CREATE OR REPLACE FUNCTION left_out(called text, those text[], going text[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION find_uncovered_resources(called text, those text[], going text[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object('what', what, 'name', name, 'things', things) ORDER BY what DESC, name), '[]')
       FROM (
         SELECT 'state' AS what, state AS name, count(*) AS things FROM resources
@@ -52,7 +52,7 @@ BEGIN
     IF coalesce(is_now, 0) <> was THEN
         RETURN jsonb_build_array(jsonb_build_object('what', 'version', 'name', is_now::text, 'things', 1));
     END IF;
-    stands := left_out(called, those, going);
+    stands := find_uncovered_resources(called, those, going);
     IF stands = '[]' THEN
         INSERT INTO lifecycles AS l (kind, document, states, actions, explored, registered_by)
         VALUES (called, said, those, does, seen, who)
@@ -69,7 +69,7 @@ DECLARE
     stands jsonb;
 BEGIN
     PERFORM lock_lifecycle(called);
-    stands := left_out(called, '{}', '{}');
+    stands := find_uncovered_resources(called, '{}', '{}');
     IF stands = '[]' THEN
         UPDATE lifecycles SET version = version + 1, in_force = false, states = '{}', actions = '{}', registered_by = who,
                               registered_at = now()

@@ -1,5 +1,5 @@
 -- Machines on a node, or on their way to it.
-CREATE OR REPLACE FUNCTION machines_on(node text) RETURNS TABLE (path text, state text, lane text, spec jsonb, hidden uuid, operation uuid)
+CREATE OR REPLACE FUNCTION list_machines_on(node text) RETURNS TABLE (path text, state text, lane text, spec jsonb, hidden uuid, operation uuid)
     LANGUAGE sql STABLE AS $$
     SELECT r.path, r.state, r.lane, r.spec, r.hidden, r.operation FROM resources r
      WHERE r.kind = 'machine' AND r.spec ->> 'node' = node AND r.state NOT IN ('VIRTUAL', 'DESTROYED')

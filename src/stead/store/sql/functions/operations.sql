@@ -3,8 +3,7 @@
 -- What stands in the way of an operation that is to begin: the same key, others in its queue, somebody's claim; or what
 -- lies around it is not what it was decided on. With the claims seen to, what is above it and below it is what it is.
 -- With `over`, what goes on below is no obstacle, nor is what runs beside others.
-DROP FUNCTION IF EXISTS meets(jsonb, jsonb, uuid, jsonb);
-CREATE OR REPLACE FUNCTION meets(begins jsonb, taking jsonb, own uuid, around jsonb, over boolean) RETURNS jsonb
+CREATE OR REPLACE FUNCTION find_conflict(begins jsonb, taking jsonb, own uuid, around jsonb, over boolean) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
     known  idempotency_keys%ROWTYPE;
@@ -27,7 +26,7 @@ BEGIN
                 RETURN jsonb_build_object('conflict', 'gone');
             END IF;
         ELSIF EXISTS (SELECT FROM queued w WHERE w.queue = begins ->> 'queue')
-           OR queue_busy(begins ->> 'queue', begins ->> 'path') THEN
+           OR is_queue_busy(begins ->> 'queue', begins ->> 'path') THEN
             RETURN jsonb_build_object('conflict', 'queue');
         END IF;
     END IF;
@@ -38,12 +37,12 @@ BEGIN
                                      WHERE c.path = t ->> 'path' AND o.id = c.operation AND o.request ? 'place');
             ways := (SELECT jsonb_agg(t || '{"mode": "i"}') FROM jsonb_array_elements(taking) t);
         END IF;
-        holder := holder_of(ways, own, under);
+        holder := find_holder(ways, own, under);
         IF holder IS NOT NULL THEN
             RETURN jsonb_build_object('conflict', 'claim', 'holder', holder);
         END IF;
     END IF;
-    IF around ? 'mark' AND around ->> 'mark' <> mark_below(around ->> 'place') THEN
+    IF around ? 'mark' AND around ->> 'mark' <> tree_revision(around ->> 'place') THEN
         RETURN jsonb_build_object('conflict', 'changed');
     END IF;
     -- Of what there is a quota, one at a time is taken.
@@ -58,10 +57,10 @@ BEGIN
                    WHERE NOT EXISTS (SELECT FROM resources r WHERE r.path = b ->> 'path' AND b -> 'states' ? r.state))
        OR (around ? 'makes'
            AND EXISTS (SELECT FROM jsonb_array_elements(taking) t,
-                                   room_for(around -> 'makes' ->> 'kind', t ->> 'path', around -> 'makes' -> 'spec') r
+                                   check_quotas(around -> 'makes' ->> 'kind', t ->> 'path', around -> 'makes' -> 'spec') r
                         WHERE r.used + r.wanted > r.most))
        OR ((around ->> 'vacant')::boolean
-           AND EXISTS (SELECT FROM jsonb_array_elements(taking) t, machines_on(t ->> 'path')))
+           AND EXISTS (SELECT FROM jsonb_array_elements(taking) t, list_machines_on(t ->> 'path')))
        OR ((around ->> 'empty')::boolean
            AND EXISTS (SELECT FROM resources r, jsonb_array_elements(taking) t
                         WHERE r.path > (t ->> 'path') || '/' AND r.path < (t ->> 'path') || '0')) THEN
@@ -70,7 +69,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION begin_operations(begins jsonb[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION start_operations(begins jsonb[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO operations (id, action, kind, path, principal, reason, request)
     SELECT (b ->> 'id')::uuid, b ->> 'action', b ->> 'kind', b ->> 'path', b ->> 'principal', b ->> 'reason', b -> 'request'
@@ -83,7 +82,7 @@ BEGIN
 END $$;
 
 -- Why an operation ended as it did, where no error was reported; empty where it did what was asked.
-CREATE OR REPLACE FUNCTION plain_reason(outcome text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION reason_of_outcome(outcome text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE outcome
            WHEN 'succeeded' THEN ''
            WHEN 'failed' THEN 'the agent reported a failure and gave no reason'
@@ -97,7 +96,7 @@ $$;
 
 -- The same of an operation that is known by more: of a group, how many members failed or ended otherwise, and why one of
 -- them did.
-CREATE OR REPLACE FUNCTION reason_of(op uuid, outcome text, members bigint, failures bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION reason_of_operation(op uuid, outcome text, members bigint, failures bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
     first record;
     ends  text;
@@ -112,10 +111,10 @@ BEGIN
             HAVING bool_or(c.outcome <> 'failed');
             RETURN format('%s of %s members %s; %s: %s', failures, members,
                           coalesce('did not do it (' || ends || ')', 'failed'), first.path,
-                          coalesce(nullif(first.says, ''), plain_reason(first.outcome)));
+                          coalesce(nullif(first.says, ''), reason_of_outcome(first.outcome)));
         END IF;
     END IF;
-    RETURN plain_reason(outcome);
+    RETURN reason_of_outcome(outcome);
 END $$;
 
 -- Ends operations of resources, and counts members of operations above them: of the one that asked the member, and of
@@ -153,7 +152,7 @@ BEGIN
     SELECT id, action, kind, path, principal, reason, request, total, 0,
            CASE WHEN outcome = 'succeeded' THEN failed ELSE greatest(failed, 1) END, created_at, outcome, now(),
            CASE WHEN outcome = 'succeeded' THEN '' WHEN error <> '' THEN error WHEN says <> '' THEN says
-                ELSE reason_of(id, outcome, total, failed) END, orders
+                ELSE reason_of_operation(id, outcome, total, failed) END, orders
       FROM gone;
 
     -- Members are locked from before this until they have settled, so no operation begins to wait for one meanwhile.
@@ -180,11 +179,11 @@ BEGIN
         SELECT * FROM unnest(its_ops, its_paths, its_ends, its_errors) s (operation, path, outcome, error)
     ), failed AS (
         INSERT INTO operation_members (operation, path, outcome, says)
-        SELECT s.operation, s.path, s.outcome, coalesce(nullif(s.error, ''), plain_reason(s.outcome)) FROM said s
+        SELECT s.operation, s.path, s.outcome, coalesce(nullif(s.error, ''), reason_of_outcome(s.outcome)) FROM said s
           JOIN operations o ON o.id = s.operation AND o.path <> s.path
          WHERE s.outcome <> 'succeeded'
         ON CONFLICT (operation, path) DO UPDATE SET outcome = EXCLUDED.outcome,
-            says = CASE WHEN EXCLUDED.says = plain_reason(EXCLUDED.outcome) AND operation_members.says <> ''
+            says = CASE WHEN EXCLUDED.says = reason_of_outcome(EXCLUDED.outcome) AND operation_members.says <> ''
                         THEN operation_members.says ELSE EXCLUDED.says END
     ), counted AS (
         UPDATE operations o SET remaining = o.remaining - c.members, failed = o.failed + c.failures
@@ -199,7 +198,7 @@ END $$;
 
 -- Operations on groups begin to ask their members, or to cancel what they asked of them: then whoever was not asked yet
 -- is not asked any more, and counts as one that did not do it.
-CREATE OR REPLACE FUNCTION begin_expansions(works work[], ts template[]) RETURNS uuid[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION start_expansions(works work[], ts template[]) RETURNS uuid[] LANGUAGE plpgsql AS $$
 DECLARE
     begun uuid[];
 BEGIN
@@ -240,7 +239,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001';
     END IF;
-    IF jsonb_array_length(expands -> 'joined') > 0 THEN  -- their rows are locked: see commit_sets
+    IF jsonb_array_length(expands -> 'joined') > 0 THEN  -- their rows are locked: see commit_changes
         IF EXISTS (SELECT FROM jsonb_array_elements(expands -> 'joined') j WHERE NOT EXISTS (
                        SELECT FROM resources r WHERE r.id = (j ->> 'id')::bigint AND r.operation = (j ->> 'operation')::uuid)) THEN
             RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001';

@@ -1,7 +1,7 @@
 -- Orders, as agents are told of them, and the timers that run beside them.
 
 -- Orders as agents are told of them. Who is to restore something is told of the spec that is in force.
-CREATE OR REPLACE FUNCTION orders_as_told(numbers bigint[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION order_messages(numbers bigint[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object(
                'id', o.id, 'lane', o.lane, 'kind', o.kind, 'verb', o.verb, 'operation', coalesce(o.operation::text, ''),
@@ -16,12 +16,12 @@ BEGIN
 END $$;
 
 -- Timers of an order that nobody takes: what was sent lies on its lane, and need not pile up there.
-CREATE OR REPLACE FUNCTION later(arms jsonb, sends integer, at float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION delay_timers(arms jsonb, sends integer, at float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN arms || jsonb_build_object('resend', at + ((arms ->> 'resend')::float8 - at) * power(2, least(sends + 1, 6)));
 END $$;
 
-CREATE OR REPLACE FUNCTION first_of(timers jsonb) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION earliest_timer(timers jsonb) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT to_timestamp(min(value::float8)) FROM jsonb_each_text(timers));
 END $$;

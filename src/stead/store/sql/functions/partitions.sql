@@ -1,5 +1,5 @@
 -- Partitions are made ahead, a day each; what comes when none was made goes to the default one.
-CREATE OR REPLACE FUNCTION make_partitions(days integer) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION create_partitions(days integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     parent text;
     first  date;
@@ -22,7 +22,7 @@ END $$;
 
 -- Whether an operation that has ended long ago is asked for still: it was the last to do anything to something that is there,
 -- and did so in the course of another above it, which is who brings it back (list_parts.sql).
-CREATE OR REPLACE FUNCTION asked_for(e ended_operations) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION is_operation_needed(e ended_operations) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT e.outcome = 'succeeded' AND coalesce(e.request ? 'under', false)
        AND EXISTS (SELECT FROM resources r WHERE r.path = e.path)
        AND NOT EXISTS (SELECT FROM ended_operations l
@@ -31,13 +31,13 @@ $$;
 
 -- Forget the operations of the first day that there is a partition of, if that is over by a time; its name, or nothing. What
 -- takes long comes first: for the partition to go, those who read operations are waited for, and others wait behind.
-CREATE OR REPLACE FUNCTION forget_operations(before timestamptz) RETURNS text LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION drop_operations(before timestamptz) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     part text;
     over timestamptz;
     kept uuid[];
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(hashtextextended('forget_operations', 2)) THEN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('drop_operations', 2)) THEN
         RETURN NULL;                                  -- somebody else does so
     END IF;
     SELECT c.relname, d.over INTO part, over
@@ -49,9 +49,9 @@ BEGIN
         RETURN NULL;
     END IF;
     EXECUTE format('DELETE FROM operation_members WHERE operation IN (SELECT id FROM %I)', part);
-    EXECUTE format('SELECT array_agg(id) FROM %I e WHERE request ? ''under'' AND asked_for(e::ended_operations)', part) INTO kept;
+    EXECUTE format('SELECT array_agg(id) FROM %I e WHERE request ? ''under'' AND is_operation_needed(e::ended_operations)', part) INTO kept;
     DELETE FROM operation_members WHERE operation IN (SELECT id FROM ended_operations_default WHERE ended_at < over);
-    DELETE FROM ended_operations_default e WHERE ended_at < over AND NOT asked_for(e::ended_operations);
+    DELETE FROM ended_operations_default e WHERE ended_at < over AND NOT is_operation_needed(e::ended_operations);
     PERFORM set_config('lock_timeout', '500ms', true);
     EXECUTE format('ALTER TABLE ended_operations DETACH PARTITION %I', part);
     EXECUTE format('INSERT INTO ended_operations SELECT * FROM %I WHERE id = ANY ($1)', part) USING kept;

@@ -2,12 +2,12 @@
 
 -- Whether something keeps those who wait for a path from leaving a queue that they share with others: whoever left it
 -- last is still under way, or the object whose queue it is. What goes on at the path itself is for `decide` to judge.
-CREATE OR REPLACE FUNCTION queue_busy(which text, own text) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION is_queue_busy(which text, own text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM queues q JOIN operations o ON o.id = q.running WHERE q.path = which AND o.path <> own)
         OR (own <> which AND EXISTS (SELECT FROM claims c WHERE c.path = which AND c.mode = 'x'))
 $$;
 
-CREATE OR REPLACE FUNCTION place_of(waits queued) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION queue_position(waits queued) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT count(*) FROM queued w WHERE w.queue = waits.queue AND (w.turn, w.operation) <= (waits.turn, waits.operation)
 $$;
 
@@ -15,7 +15,7 @@ $$;
 CREATE OR REPLACE FUNCTION enqueue(what jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     stops   boolean;
-    refused jsonb := CASE WHEN what ? 'uses' THEN refused_lanes(what -> 'uses') END;
+    refused jsonb := CASE WHEN what ? 'uses' THEN find_denied_lanes(what -> 'uses') END;
     known   idempotency_keys%ROWTYPE;
     mine    queued%ROWTYPE;
 BEGIN
@@ -41,12 +41,12 @@ BEGIN
     VALUES ((what ->> 'operation')::uuid, what ->> 'queue', what ->> 'path', what ->> 'kind', what ->> 'action',
             what ->> 'principal', what ->> 'actor', what ->> 'reason', what -> 'request')
     RETURNING * INTO mine;
-    PERFORM note_queued(mine, mine.principal, mine.actor, 'queued', '{}');
-    RETURN jsonb_build_object('position', place_of(mine));
+    PERFORM record_queued(mine, mine.principal, mine.actor, 'queued', '{}');
+    RETURN jsonb_build_object('position', queue_position(mine));
 END $$;
 
 -- The journal's line about one that waits; the resource stays as it is.
-CREATE OR REPLACE FUNCTION note_queued(waits queued, who text, as_actor text, what text, more jsonb) RETURNS void LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION record_queued(waits queued, who text, as_actor text, what text, more jsonb) RETURNS void LANGUAGE sql AS $$
     INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change, refused)
     SELECT waits.path, waits.kind, waits.operation, who, as_actor, what, waits.action, coalesce(r.state, ''),
            coalesce(r.state, ''), jsonb_build_object('queue', waits.queue) || more, (what = 'rejected')::int
@@ -65,8 +65,8 @@ BEGIN
     INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, remaining, failed, created_at,
                                   outcome, reasons, says)
     VALUES (mine.operation, mine.action, mine.kind, mine.path, mine.principal, mine.reason, mine.request, 0,
-            (how <> 'succeeded')::int, mine.created_at, how, why, coalesce(why -> 0 ->> 'says', plain_reason(how)));
-    PERFORM note_queued(mine, who, as_actor, CASE how WHEN 'cancelled' THEN 'cancel' ELSE how END,
+            (how <> 'succeeded')::int, mine.created_at, how, why, coalesce(why -> 0 ->> 'says', reason_of_outcome(how)));
+    PERFORM record_queued(mine, who, as_actor, CASE how WHEN 'cancelled' THEN 'cancel' ELSE how END,
                         CASE how WHEN 'rejected' THEN jsonb_build_object('reasons', why) ELSE '{}' END);
     PERFORM close_queue(mine.queue);
     RETURN true;
@@ -86,7 +86,7 @@ BEGIN
 END $$;
 
 -- The queues in which somebody waits for what a commit has ended. That of an object that is gone for good stops.
-CREATE OR REPLACE FUNCTION queues_left(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION list_freed_queues(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     found text[];
 BEGIN

@@ -1,7 +1,7 @@
 -- What a cell does not do after its database went back in time, until an operator releases it.
 
 -- Verbs of orders that change nothing at a provider, which a held cell gives nevertheless.
-CREATE OR REPLACE FUNCTION only_observes(verb text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION is_observation_verb(verb text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT verb IN ('probe', 'gather')
 $$;
 
@@ -24,21 +24,21 @@ DECLARE
 BEGIN
     DELETE FROM released_paths;
     UPDATE cell SET held_since = CASE WHEN hold THEN now() END;
-    UPDATE orders SET held = hold AND NOT only_observes(verb);
+    UPDATE orders SET held = hold AND NOT is_observation_verb(verb);
     UPDATE resources r
        SET condition = jsonb_set(r.condition, '{work,taken}', 'true'), version = r.version + 1, waits = NULL,
-           timers = (shifted(r.timers - ARRAY['resend', 'waiting'], coalesce(lost, 0))
-                     || shifted(r.waits - 'resend', at)) || jsonb_build_object('custody', at + custody),
-           due = first_of((shifted(r.timers - ARRAY['resend', 'waiting'], coalesce(lost, 0))
-                           || shifted(r.waits - 'resend', at)) || jsonb_build_object('custody', at + custody))
+           timers = (shift_timers(r.timers - ARRAY['resend', 'waiting'], coalesce(lost, 0))
+                     || shift_timers(r.waits - 'resend', at)) || jsonb_build_object('custody', at + custody),
+           due = earliest_timer((shift_timers(r.timers - ARRAY['resend', 'waiting'], coalesce(lost, 0))
+                           || shift_timers(r.waits - 'resend', at)) || jsonb_build_object('custody', at + custody))
      WHERE r.order_id IS NOT NULL AND r.condition ? 'work';
     IF hold THEN
-        PERFORM tell_access('cell', 'hold', 'operator', '{}');
+        PERFORM record_access_change('cell', 'hold', 'operator', '{}');
     END IF;
 END $$;
 
 -- Orders whose members were all released may be given; for a while after the release also those that were just being made.
-CREATE OR REPLACE FUNCTION free_released() RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION resume_orders() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     freed bigint;
 BEGIN
@@ -65,7 +65,7 @@ BEGIN
     ELSE
         INSERT INTO released_paths (path, released_by) VALUES (at_path, who);
     END IF;
-    PERFORM free_released();
-    PERFORM tell_access('cell', 'release', who, '{}', at_path);
+    PERFORM resume_orders();
+    PERFORM record_access_change('cell', 'release', who, '{}', at_path);
     RETURN true;
 END $$;

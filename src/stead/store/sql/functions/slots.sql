@@ -1,7 +1,7 @@
 -- Room on lanes: so many members at once in a region, so many regions at once at a provider.
 
 -- The limits of the lanes that orders are given on; lanes without a limit are left out.
-CREATE OR REPLACE FUNCTION caps_of(works work[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION lane_limits(works work[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(jsonb_object_agg(d.lane, coalesce(l.members, p.members, 1000000)), '{}')
       FROM (SELECT DISTINCT w.lane FROM unnest(works) w) d
@@ -44,7 +44,7 @@ BEGIN
         SELECT coalesce(sum(open), 0) INTO taken FROM orders WHERE lane = this.name AND orders.granted;
         room := this.cap - taken;
         CONTINUE WHEN room <= 0;
-        IF this.regions IS NOT NULL AND regions_taken(this.provider) >= this.regions THEN
+        IF this.regions IS NOT NULL AND count_busy_regions(this.provider) >= this.regions THEN
             CONTINUE WHEN taken = 0;
             CONTINUE WHEN this.since < now() - share AND EXISTS (
                 SELECT FROM unnest(names) n WHERE n <> this.name AND split_part(n, '.', 1) = this.provider
@@ -62,8 +62,8 @@ BEGIN
             SELECT count(*) FROM (SELECT FROM resources r WHERE r.id = ANY (o.members) AND r.order_id = o.id
                                      FOR UPDATE SKIP LOCKED) locked);
         CONTINUE WHEN picked IS NULL;
-        UPDATE resources r SET timers = (r.timers - 'waiting') || shifted(r.waits, at), waits = NULL,
-                               due = first_of((r.timers - 'waiting') || shifted(r.waits, at))
+        UPDATE resources r SET timers = (r.timers - 'waiting') || shift_timers(r.waits, at), waits = NULL,
+                               due = earliest_timer((r.timers - 'waiting') || shift_timers(r.waits, at))
           FROM orders o WHERE o.id = ANY (picked) AND r.id = ANY (o.members) AND r.order_id = o.id;
         UPDATE lanes SET served = greatest(served, (SELECT max(turn) FROM orders WHERE id = ANY (picked))),
                          since = CASE WHEN taken = 0 THEN now() ELSE since END
@@ -85,11 +85,11 @@ BEGIN
     PERFORM FROM providers WHERE regions IS NOT NULL AND name IN (SELECT split_part(n, '.', 1) FROM unnest(names) n)
       ORDER BY name FOR UPDATE;
     PERFORM FROM lanes WHERE name = ANY (names) ORDER BY name FOR UPDATE;
-    FOR this IN SELECT n AS lane, free_slots(n) AS slots FROM unnest(names) n LOOP
+    FOR this IN SELECT n AS lane, count_free_slots(n) AS slots FROM unnest(names) n LOOP
         PERFORM split_waiting_order(this.lane, this.slots) WHERE this.slots > 0;
     END LOOP;
     granted := grant_orders(names, at);
-    RETURN orders_as_told(granted);
+    RETURN order_messages(granted);
 END $$;
 
 -- Divides the first order of a lane that does not fit into so many free slots: it keeps the members that fit, and a new
@@ -105,12 +105,12 @@ BEGIN
     IF first.id IS NULL OR first.fits = 0 THEN
         RETURN;
     END IF;
-    PERFORM divide_order(first.id, first.fits);
+    PERFORM split_order(first.id, first.fits);
 END $$;
 
 -- Leaves an order so many of its members, and gives the others to a new one, whose number it answers with; NULL if another
 -- transaction changes a member right now. No agent knows of an order before it is published, so its members may still change.
-CREATE OR REPLACE FUNCTION divide_order(number bigint, kept bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION split_order(number bigint, kept bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     divided orders;
     locked  bigint[];
@@ -137,12 +137,12 @@ CREATE OR REPLACE FUNCTION halve_order(number bigint) RETURNS jsonb LANGUAGE plp
 DECLARE
     made bigint;
 BEGIN
-    made := divide_order(number, (SELECT open / 2 FROM orders WHERE id = number));
-    RETURN orders_as_told(CASE WHEN made IS NULL THEN '{}' ELSE ARRAY[number, made] END);
+    made := split_order(number, (SELECT open / 2 FROM orders WHERE id = number));
+    RETURN order_messages(CASE WHEN made IS NULL THEN '{}' ELSE ARRAY[number, made] END);
 END $$;
 
 -- Slots of a lane that no order has. A lane without a limit has plenty.
-CREATE OR REPLACE FUNCTION free_slots(lane_name text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION count_free_slots(lane_name text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce((SELECT members FROM lanes WHERE name = lane_name),
                     (SELECT members FROM providers WHERE name = split_part(lane_name, '.', 1)), 1000000)
@@ -153,11 +153,11 @@ END $$;
 CREATE OR REPLACE FUNCTION lanes_with_free_slots(names text[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(array_agg(n), '{}') FROM unnest(names) n
-             WHERE EXISTS (SELECT FROM orders o WHERE o.lane = n AND NOT o.granted AND NOT o.held) AND free_slots(n) > 0);
+             WHERE EXISTS (SELECT FROM orders o WHERE o.lane = n AND NOT o.granted AND NOT o.held) AND count_free_slots(n) > 0);
 END $$;
 
 -- Whether somebody waits for room that becomes free on a lane.
-CREATE OR REPLACE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION has_waiting_orders(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM orders o WHERE o.lane = lane_name AND NOT o.granted AND NOT o.held)
         OR EXISTS (SELECT FROM providers p JOIN orders o ON o.lane > p.name || '.' AND o.lane < p.name || '/'
@@ -166,7 +166,7 @@ BEGIN
 END $$;
 
 -- Regions of a provider in which something is being done.
-CREATE OR REPLACE FUNCTION regions_taken(provider text) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION count_busy_regions(provider text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
     RETURN (SELECT count(*) FROM lanes l
      WHERE l.name > provider || '.' AND l.name < provider || '/'
@@ -174,14 +174,14 @@ BEGIN
 END $$;
 
 -- The turn after which an operation's next order on a lane comes.
-CREATE OR REPLACE FUNCTION turn_of(lane_name text, op uuid) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION next_turn(lane_name text, op uuid) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN greatest((SELECT served FROM lanes WHERE name = lane_name),
                     (SELECT max(turn) FROM orders WHERE lane = lane_name AND operation = op AND NOT granted), 0);
 END $$;
 
 -- Timers so many seconds later.
-CREATE OR REPLACE FUNCTION shifted(timers jsonb, by float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION shift_timers(timers jsonb, by float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(jsonb_object_agg(key, value::float8 + by), '{}') FROM jsonb_each_text(timers));
 END $$;

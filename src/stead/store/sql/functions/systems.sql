@@ -1,7 +1,7 @@
 -- Systems: operations that run beside others, each with a claim on a place below.
 
 -- Tells what is defined at a place and below it from what was: what there is, as which definition, and what has failed.
-CREATE OR REPLACE FUNCTION mark_below(place text) RETURNS text LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION tree_revision(place text) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT md5(coalesce(string_agg(r.path || ' ' || r.revision || CASE r.state WHEN 'failed' THEN ' !' ELSE '' END, ','
                                    ORDER BY r.path), ''))
       FROM resources r
@@ -10,7 +10,7 @@ $$;
 
 -- Ends operations that run beside others on a resource, releases what they claim, and tells the journal. Those that have
 -- nobody left to wait for end as their members did; with an outcome, all of them end, and with that one.
-CREATE OR REPLACE FUNCTION end_beside(who text, how text DEFAULT NULL, "by" text DEFAULT 'controller') RETURNS bigint
+CREATE OR REPLACE FUNCTION end_concurrent(who text, how text DEFAULT NULL, "by" text DEFAULT 'controller') RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     many bigint;
@@ -38,7 +38,7 @@ BEGIN
         INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, total, remaining, failed,
                                       created_at, outcome, ended_at, says, orders)
         SELECT id, action, kind, path, principal, reason, request, total, 0, failed, created_at, outcome, now(),
-               CASE WHEN says = '' THEN reason_of(id, outcome, total, greatest(failed, 1)) ELSE says END, orders
+               CASE WHEN says = '' THEN reason_of_operation(id, outcome, total, greatest(failed, 1)) ELSE says END, orders
           FROM over RETURNING 1
     )
     SELECT count(*) INTO many FROM ended;
@@ -46,7 +46,7 @@ BEGIN
 END $$;
 
 -- An operation that runs beside others is to be given up: nobody else is asked, and whoever is at work is cancelled.
-CREATE OR REPLACE FUNCTION cancel_beside(op uuid, "by" text, who text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION cancel_concurrent(op uuid, "by" text, who text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     this operations%ROWTYPE;
 BEGIN

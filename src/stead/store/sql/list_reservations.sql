@@ -7,6 +7,6 @@ SELECT l.path AS lease, r.path, r.state, r.lane, r.token, r.spec, r.facts, r.ope
        ARRAY(SELECT h.name FROM allocations a JOIN hosts h ON h.id = a.host WHERE a.reservation = r.path AND NOT a.leaving
               ORDER BY h.name)
            AS hosts
-  FROM unnest($1::text[]) l (path), LATERAL reservations_of(l.path) r
+  FROM unnest($1::text[]) l (path), LATERAL list_lease_reservations(l.path) r
   LEFT JOIN reservation_flags f ON f.reservation = r.path
  ORDER BY r.path

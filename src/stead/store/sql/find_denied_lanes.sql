@@ -1,2 +1,2 @@
 -- Lanes that a namespace may not use, of those that something would use.
-SELECT refused_lanes($1) AS answer
+SELECT find_denied_lanes($1) AS answer

@@ -1,2 +1,2 @@
 -- Let orders go on whose members were released.
-SELECT free_released() AS freed
+SELECT resume_orders() AS freed

@@ -1,2 +1,2 @@
 -- Quotas of those that something will belong to, and what it takes from each.
-SELECT * FROM room_for($1, $2, $3)
+SELECT * FROM check_quotas($1, $2, $3)

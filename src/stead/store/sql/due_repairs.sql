@@ -10,4 +10,4 @@ UPDATE reservation_flags f SET look_at = to_timestamp($1 + $3)
   JOIN resources r ON r.path = due.reservation
  WHERE f.reservation = due.reservation
 RETURNING regexp_replace(f.reservation, '/[^/]+$', '') AS lease,
-          f.lost OR mendable(f.reservation, r.lane, r.spec) AS mendable
+          f.lost OR is_repairable(f.reservation, r.lane, r.spec) AS mendable

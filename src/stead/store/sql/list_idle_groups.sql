@@ -5,7 +5,7 @@ WITH resting AS MATERIALIZED (
      WHERE r.path = ANY ($1::text[]) AND r.operation IS NULL
 ), fresh AS MATERIALIZED (
     SELECT u.path, u.kind, u.state, u.members
-      FROM (SELECT min(path) AS first, max(path || '0') AS last FROM resting) around, uncounted(around.first, around.last) u
+      FROM (SELECT min(path) AS first, max(path || '0') AS last FROM resting) around, count_unnumbered(around.first, around.last) u
 )
 SELECT r.path, r.kind, r.state,
        (SELECT coalesce(jsonb_object_agg(s.state, s.members), '{}')

@@ -7,7 +7,7 @@ UPDATE lease_events e
                            'degraded', 'Offline')
            AND l.kind = 'lease' AND l.state = 'ERROR' AND l.operation IS NULL
            AND d.status = 'ERROR' AND d.look_at <= to_timestamp($1)
-           AND EXISTS (SELECT FROM reservations_of(d.lease) r JOIN allocations a ON a.reservation = r.path WHERE NOT a.over)
+           AND EXISTS (SELECT FROM list_lease_reservations(d.lease) r JOIN allocations a ON a.reservation = r.path WHERE NOT a.over)
          LIMIT $2 FOR UPDATE OF d SKIP LOCKED) due
  WHERE e.lease = due.lease AND e.kind = 'end_lease'
 RETURNING e.lease

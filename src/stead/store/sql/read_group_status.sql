@@ -7,7 +7,7 @@ WITH current AS MATERIALIZED (
       FROM (SELECT n.path, n.state, n.members FROM counts n
              WHERE n.path >= $1 AND n.path < $1 || '0' AND (n.path = $1 OR n.path > $1 || '/') AND n.kind = $2
             UNION ALL
-            SELECT u.path, u.state, u.members FROM uncounted($1 || '/', $1 || '0') u WHERE u.path >= $1 AND u.kind = $2) c
+            SELECT u.path, u.state, u.members FROM count_unnumbered($1 || '/', $1 || '0') u WHERE u.path >= $1 AND u.kind = $2) c
      GROUP BY c.path, c.state HAVING sum(c.members) > 0
 )
 SELECT r.id, r.path, r.kind, r.state, r.condition::text, cell.incarnation, r.fence, r.version, r.operation, r.hidden,

@@ -4,7 +4,7 @@ SELECT f.path, f.failure FROM (
     SELECT p.path, CASE WHEN e.id IS NULL OR (j.at > e.at AND j.operation IS DISTINCT FROM e.id) THEN j.error WHEN e.outcome <> 'succeeded' THEN e.says END AS failure
       FROM unnest($1::text[]) AS p (path)
       LEFT JOIN LATERAL (
-           SELECT o.id, o.ended_at AS at, o.outcome, coalesce(nullif(o.says, ''), plain_reason(o.outcome)) AS says
+           SELECT o.id, o.ended_at AS at, o.outcome, coalesce(nullif(o.says, ''), reason_of_outcome(o.outcome)) AS says
              FROM ended_operations o WHERE o.path = p.path ORDER BY o.ended_at DESC LIMIT 1) e ON true
       LEFT JOIN LATERAL (
            SELECT l.at, l.operation, l.change ->> 'error' AS error FROM journal l

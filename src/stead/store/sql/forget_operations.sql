@@ -1,2 +1,0 @@
--- Forget the operations of a day that was over $1 seconds ago.
-SELECT forget_operations(now() - make_interval(secs => $1)) AS part

@@ -132,9 +132,8 @@ def watch(
             note(f"interrupted; {what}\n  follow it: {command_line(client.server, *words)}")
             raise typer.Exit(Code.INTERRUPTED) from None
         ended = client.operation(id)
-        note(
-            f"{found.action} of {found.path}: {ended.outcome}{f': {printable(ended.message)}' if ended.message else ''}"
-        )
+        message = f": {printable(ended.message)}" if ended.message else ""
+        note(f"{found.action} of {found.path}: {ended.outcome}{message}")
         conclude(client, ended, requested=ended.action)
 
 

@@ -283,7 +283,7 @@ def test_a_node_shows_its_machines_and_how_far_its_maintenance_is(
     operation = stead("node", "maintain", node, "--detach", "-o", "name").out.strip()
     cell.run(cell.store.operations.set_message(UUID(operation), "1 machine still on it"))
     told = stead("node", "show", node)
-    assert ["says", "1", "machine", "still", "on", "it"] in told.rows
+    assert ["message", "1", "machine", "still", "on", "it"] in told.rows
     assert told.rows[-1] == [f"/{machine}", "RUNNING", "n1"]
     found = shown(stead, "node", node)
     assert (found["state"], found["machines"]) == ("PUTTING_IN_MAINTENANCE", [f"/{machine}"])

@@ -14,13 +14,14 @@ from tempfile import TemporaryDirectory
 from bench.figure import Figure, middle
 from bench.ground import CELL, Stead, filled, path_of, pgbench, postgres
 from bench.statement import PATH, kept, literal
+from stead.access.authorized import Authorized
 from stead.access.direct import create_token
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest
 from stead.controller.execution.executor import TransitionExecutor
 from stead.dev.engines import Nats, Postgres
-from stead.lifecycle.events import Request
+from stead.lifecycle.rows import Actor
 from stead.store import Store
 from stead.store.statements import statement
 
@@ -53,8 +54,9 @@ async def statements(dsn: str, vms: int, each: int | str) -> str:
         admission = Admission(TransitionExecutor(store, KINDS, time.time))
         row = await store.resources.read(last)
         assert row is not None
+        suspends = Authorized.of_record("anonymous", Actor.USER, "suspend")
         with kept(store) as calls:
-            answer = await admission.ask(AdmissionRequest("vm", last, Request("suspend"), "anonymous", read=row))
+            answer = await admission.admit(ActionRequest(last, "suspend", "vm", row=row), suspends)
         assert isinstance(answer, Accepted), answer
         ((templates, _, _, _, extras, at, _, batch),) = calls
     read = statement("read_resources").replace("$1", f"ARRAY[{PATH}]")

@@ -12,7 +12,7 @@ import uvloop
 from pgqueuer import PgQueuer
 from pgqueuer.db import AsyncpgDriver, AsyncpgPoolDriver
 from pgqueuer.models import Job
-from pgqueuer.queries import Queries
+from pgqueuer.queries import Reader
 
 from bench.peers import work
 
@@ -34,7 +34,7 @@ async def measure(dsn: str, cloud_url: str, paths: Sequence[str]) -> float:
     stage = work.Stage(dsn, cloud_url, paths)
     await stage.prepare()
     async with asyncpg.create_pool(dsn, min_size=work.CALLERS, max_size=work.CALLERS) as pool:
-        queries = Queries(AsyncpgPoolDriver(pool))
+        queries = Reader(AsyncpgPoolDriver(pool))
         await queries.install()
         await queries.optimize_autovacuum()
 

@@ -79,7 +79,7 @@ INSERT INTO journal (path, operation, source, target)
 SELECT path, CAST({operation} AS text), 'Suspending', 'Suspended' FROM moved
 """
 KNOWN = "SELECT count(*) FROM operation WHERE id = {operation} AND path = {path}"
-"""Asked where no row was changed: an operation that is known has made its change before."""
+"""ActionRequest where no row was changed: an operation that is known has made its change before."""
 
 DONE = "SELECT count(*) FROM operation WHERE outcome = 'done'"
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from stead.access.access import Access
 from stead.access.oidc import Issuer, OidcVerifier
-from stead.application import Application, Queries
+from stead.application import Application
+from stead.application.reader import Reader
 from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS
 from stead.controller.admission.frontend import ControllerNotifier, RequestFrontend
@@ -196,7 +197,7 @@ def assemble_application(
     """Assemble the application that interfaces call on a controller, or on what accepts requests beside one."""
     return Application(
         frontend.admission,
-        Queries(frontend.store, frontend.executor.kinds),
+        Reader(frontend.store, frontend.executor.kinds),
         {"bus": BusReadiness(frontend.bus)},
         frontend.observer,
         frontend.slots,

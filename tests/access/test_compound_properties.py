@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from stead.access.access import Access
 from stead.access.caller import Caller
 from stead.access.policies import Policies
-from stead.application import Asked
+from stead.application import ActionRequest
+from stead.application.authorized_commands import dry_run_action
 from stead.application.compound import levels
 from stead.build import Authenticator
 from stead.catalog import KINDS
@@ -44,7 +45,7 @@ class Case(NamedTuple):
     """A tree, what is requested, and what that does to which resource."""
 
     tree: list[Thing]
-    asked: Asked
+    asked: ActionRequest
     effects: list[tuple[set[str], Thing]]
 
 
@@ -64,15 +65,15 @@ def infrastructures(draw: st.DrawFn) -> Case:
     action = draw(st.sampled_from(["suspend", "reboot", "terminate", "delete"]))
     asks = {action, "remove" if action == "delete" else action}
     if draw(st.booleans()):
-        return Case(tree, Asked("/s/web", action), [(asks, one) for one in tree[1:]])
+        return Case(tree, ActionRequest("/s/web", action), [(asks, one) for one in tree[1:]])
     group = tree[1].path
     members = [one for one in tree if one.kind == "vm" and one.path.startswith(f"{group}/")]
     if draw(st.booleans()):
         action = "terminate" if action == "delete" else action
-        return Case(tree, Asked(group, action), [({action}, one) for one in members])
+        return Case(tree, ActionRequest(group, action), [({action}, one) for one in members])
     size = draw(st.integers(0, len(members) - 1))
     effects = [({"scale-in", "remove"}, one) for one in members[size:]]
-    return Case(tree, Asked(group, "scale-in", spec={"size": size}), effects)
+    return Case(tree, ActionRequest(group, "scale-in", spec={"size": size}), effects)
 
 
 @st.composite
@@ -90,7 +91,7 @@ def created(draw: st.DrawFn) -> Case:
         shared["securitygroup"] = f"securitygroups/sim.{region}.default.default"
         made += [Thing(f"/s/{path}", kind, "", {}, {}, f"sim.{region}") for kind, path in shared.items()]
         effects += [({"create"}, one) for one in made]
-    return Case([], Asked("/s/web", "create", "mci", {"subgroups": groups, "labels": common}), effects)
+    return Case([], ActionRequest("/s/web", "create", "mci", {"subgroups": groups, "labels": common}), effects)
 
 
 @st.composite
@@ -104,7 +105,7 @@ def systems(draw: st.DrawFn) -> Case:
         tree.append(Thing(f"/s/sys/{name}", kind, state, marks, spec, draw(lanes)))
     action = draw(st.sampled_from(["deploy", "teardown", "delete"]))
     if action != "deploy":
-        return Case(tree, Asked("/s/sys", action), [({action, "delete"}, one) for one in tree[1:]])
+        return Case(tree, ActionRequest("/s/sys", action), [({action, "delete"}, one) for one in tree[1:]])
     definition: dict[str, Any] = {}
     effects = [({"deploy", "delete"}, one) for one in tree[1:]]
     there = {one.path: one for one in tree[1:]}
@@ -127,7 +128,7 @@ def systems(draw: st.DrawFn) -> Case:
         elif what == "other":
             word = "run" if old.kind == "job" else "update"
             effects += [({"deploy", word}, old), ({"deploy", word}, new)]
-    return Case(tree, Asked("/s/sys", "deploy", spec={"definition": definition}), effects)
+    return Case(tree, ActionRequest("/s/sys", "deploy", spec={"definition": definition}), effects)
 
 
 SPACE = {
@@ -161,7 +162,7 @@ def accounts(draw: st.DrawFn) -> Case:
     action = draw(st.sampled_from(sorted(plan)))
     below = [one for one in tree if one.path.startswith(f"{top}/")]
     effects = [({action, *plan[action][one.kind]}, one) for one in below if one.kind in plan[action]]
-    return Case(tree, Asked(top, action), effects)
+    return Case(tree, ActionRequest(top, action), effects)
 
 
 @st.composite
@@ -175,30 +176,34 @@ def others(draw: st.DrawFn) -> Case:
         parts = [
             Thing(f"/s/berlin/c/{n}", "appinst", "Ready", draw(labels), {}, "edge.s.berlin") for n in range(many)
         ]
-        return Case(tree + parts, Asked("/s/berlin/c", "delete"), [({"delete"}, one) for one in parts])
+        return Case(tree + parts, ActionRequest("/s/berlin/c", "delete"), [({"delete"}, one) for one in parts])
     if which == "site":
         tree = [Thing("/s/berlin", "cloudlet", "Offline", draw(labels), {}, "edge.s.berlin")]
         parts = [Thing("/s/berlin/c", "clusterinst", "Ready", draw(labels), {}, "edge.s.berlin")]
         parts += [
             Thing(f"/s/berlin/c/{n}", "appinst", "Ready", draw(labels), {}, "edge.s.berlin") for n in range(many)
         ]
-        asked = Asked("/s/berlin", "forget", reason="the machine burnt down")
+        asked = ActionRequest("/s/berlin", "forget", reason="the machine burnt down")
         return Case(tree + parts, asked, [({"forget"}, one) for one in parts])
     if which == "lease":
         tree = [Thing("/s/lab", "lease", "ERROR", draw(labels), {})]
         parts = [Thing(f"/s/lab/r{n}", "reservation", "error", draw(labels), {}, draw(lanes)) for n in range(many)]
-        return Case(tree + parts, Asked("/s/lab", "delete"), [({"delete", "release"}, one) for one in parts])
+        return Case(tree + parts, ActionRequest("/s/lab", "delete"), [({"delete", "release"}, one) for one in parts])
     if which == "node":
         tree = [Thing("/s/rack", "node", "ENABLED", draw(labels), {}, "sim.a")]
         on = {"node": "/s/rack"}
         parts = [Thing(f"/t/x/y/m{n}", "machine", "RUNNING", draw(labels), on, "sim.a") for n in range(many)]
-        return Case(tree + parts, Asked("/s/rack", "maintain"), [({"maintain", "migrate"}, one) for one in parts])
+        return Case(
+            tree + parts, ActionRequest("/s/rack", "maintain"), [({"maintain", "migrate"}, one) for one in parts]
+        )
     tree = [Thing("/s/x", "account", "CONFIRMED", {}, {}), Thing("/s/x/y", "cloudspace", "DEPLOYED", {}, {}, "sim.a")]
     tree.append(Thing("/s/x/y/m", "machine", "HALTED", draw(labels), {}, "sim.a"))
     on = {"machine": "/s/x/y/m"}
     parts = [Thing(f"/s/x/y/d{n}", "disk", "ASSIGNED", draw(labels), on, "sim.a") for n in range(many)]
     action = draw(st.sampled_from(["delete", "destroy"]))
-    return Case(tree + parts, Asked("/s/x/y/m", action), [({action, "delete-with-machine"}, one) for one in parts])
+    return Case(
+        tree + parts, ActionRequest("/s/x/y/m", action), [({action, "delete-with-machine"}, one) for one in parts]
+    )
 
 
 CASES = st.one_of(infrastructures(), created(), systems(), accounts(), others())
@@ -296,7 +301,7 @@ class World:
                 for name, status in zip(("start_lease", "end_lease"), EVENTS["error"], strict=True):
                     await hand.execute(event, lease, name, status)
         self.access.policies = Policies(texts, ACTIONS)
-        return await self.service.rehearse(case.asked, WHO)
+        return await dry_run_action(self.service, case.asked, WHO)
 
 
 @pytest.fixture(scope="module")

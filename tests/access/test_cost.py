@@ -12,7 +12,8 @@ import pytest
 from stead.access.access import Access
 from stead.access.caller import Caller
 from stead.access.policies import Policies
-from stead.application import AcceptedRequest, Asked
+from stead.application import Accepted, ActionRequest
+from stead.application.authorized_commands import request_action
 from stead.build import Authenticator
 from stead.catalog import KINDS
 from tests.api.cell import Cell
@@ -61,7 +62,9 @@ def test_hundred_policies_and_thousand_grants_cost_an_admission_little(strict: s
             for _ in range(EACH):
                 number += 1
                 path = f"/shop/m/g/{number}"
-                assert isinstance(await service.ask(Asked(path, "create", "vm", PLACE), ANN), AcceptedRequest)
+                assert isinstance(
+                    await request_action(service, ActionRequest(path, "create", "vm", PLACE), ANN), Accepted
+                )
 
         few, many = policies(1), policies(100)
         costs: dict[bool, list[float]] = {False: [], True: []}

@@ -39,24 +39,23 @@ def caller(*roles: str, name: str = "user:ann", groups: tuple[str, ...] = ()) ->
 )
 def test_what_the_roles_may(role: str, view: bool, act: bool, force: bool, admin: bool, cell: bool) -> None:
     policies, who = Policies(), caller(role)
-    assert policies.judge(who, "view", WEB).allowed is view
-    assert policies.judge(who, "suspend", WEB).allowed is act
-    assert policies.judge(who, "suspend", WEB, force=True).allowed is force
-    assert policies.judge(who, "pause", WEB, admin=True).allowed is admin
-    assert policies.judge(who, "view", ROOT).allowed is cell
-    assert policies.judge(who, "suspend", WEB, dry_run=True).allowed is view
-    assert who.judged
+    assert policies.evaluate(who, "view", WEB).allowed is view
+    assert policies.evaluate(who, "suspend", WEB).allowed is act
+    assert policies.evaluate(who, "suspend", WEB, force=True).allowed is force
+    assert policies.evaluate(who, "pause", WEB, admin=True).allowed is admin
+    assert policies.evaluate(who, "view", ROOT).allowed is cell
+    assert policies.evaluate(who, "suspend", WEB, dry_run=True).allowed is view
 
 
 @pytest.mark.req("S0-02")
 def test_observed_state_is_accepted_by_admins_and_whomever_a_policy_permits_it() -> None:
     policies = Policies()
-    assert not policies.judge(caller("operator@shop"), "accept-observed", WEB).allowed
-    assert policies.judge(caller("operator@shop"), "refresh", WEB).allowed
-    assert policies.judge(caller("admin@shop"), "accept-observed", WEB).allowed
+    assert not policies.evaluate(caller("operator@shop"), "accept-observed", WEB).allowed
+    assert policies.evaluate(caller("operator@shop"), "refresh", WEB).allowed
+    assert policies.evaluate(caller("admin@shop"), "accept-observed", WEB).allowed
     text = 'permit (principal, action == Action::"accept-observed", resource in Resource::"/shop");'
     given = Policies({"repair": text}, ["accept-observed", "refresh"])
-    assert given.judge(caller("operator@shop"), "accept-observed", WEB).allowed
+    assert given.evaluate(caller("operator@shop"), "accept-observed", WEB).allowed
 
 
 def test_the_roles_look_at_namespaces_alone() -> None:
@@ -64,7 +63,7 @@ def test_the_roles_look_at_namespaces_alone() -> None:
 
 
 def test_whoever_is_let_in_unasked_may_everything() -> None:
-    assert Policies({"none": "forbid (principal, action, resource);"}).judge(anonymous(), "delete", WEB).allowed
+    assert Policies({"none": "forbid (principal, action, resource);"}).evaluate(anonymous(), "delete", WEB).allowed
 
 
 OWN: list[tuple[str, str, set[str]]] = [
@@ -94,8 +93,8 @@ def test_an_answer_is_remembered_by_what_the_policies_look_at(text: str, name: s
         "force": other,
     }[name]
     for _ in range(2):  # asked, and remembered
-        assert policies.judge(who, "view", other).allowed
-        verdict = policies.judge(who, "view", same, force=name == "force")
+        assert policies.evaluate(who, "view", other).allowed
+        verdict = policies.evaluate(who, "view", same, force=name == "force")
         assert not verdict.allowed
         assert verdict.policies == (name,)
         assert verdict.says == f"refused by the policy {name}"
@@ -110,21 +109,21 @@ def test_a_policy_permits_what_no_role_does() -> None:
         ACTIONS,
     )
     helper = caller(groups=("help",))
-    assert policies.judge(helper, "reboot", PolicyResource("/shop/web/g/1", "vm")).allowed
-    assert not policies.judge(helper, "reboot", WEB).allowed
-    assert policies.judge(helper, "suspend", PolicyResource("/shop/web/g/1", "vm")).says == NO_POLICY
-    assert not policies.judge(caller(name="token:help"), "reboot", PolicyResource("/shop/web/g/1", "vm")).allowed
+    assert policies.evaluate(helper, "reboot", PolicyResource("/shop/web/g/1", "vm")).allowed
+    assert not policies.evaluate(helper, "reboot", WEB).allowed
+    assert policies.evaluate(helper, "suspend", PolicyResource("/shop/web/g/1", "vm")).says == NO_POLICY
+    assert not policies.evaluate(caller(name="token:help"), "reboot", PolicyResource("/shop/web/g/1", "vm")).allowed
 
 
 def test_a_program_is_no_person_of_its_name() -> None:
     policies = Policies({"ann": 'permit (principal == User::"user:ann", action, resource);'})
-    assert policies.judge(caller(), "view", WEB).allowed
-    assert not policies.judge(caller(name="token:ann"), "view", WEB).allowed
+    assert policies.evaluate(caller(), "view", WEB).allowed
+    assert not policies.evaluate(caller(name="token:ann"), "view", WEB).allowed
 
 
 def test_a_policy_that_cannot_be_evaluated_refuses() -> None:
     policies = Policies({"odd": 'forbid (principal, action, resource) when { resource.owner == "x" };'})
-    verdict = policies.judge(caller("admin"), "view", WEB)
+    verdict = policies.evaluate(caller("admin"), "view", WEB)
     assert not verdict.allowed
     assert verdict.policies == ("odd",)
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from stead.application import Queries
+from stead.application.reader import Reader
 from stead.controller.health.doctor import Grade, rejected
 from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
@@ -36,7 +36,7 @@ async def test_agent_that_its_provider_rejects_is_unhealthy_until_it_does_not(
     await world.reject()
     lane = f"{world.provider}.{world.region}"
     async with controller(migrated, nats_server, cell) as one, agent(nats_server, cell, world) as runs:
-        view = Queries(one.store, one.executor.kinds)
+        view = Reader(one.store, one.executor.kinds)
 
         async def says(wanted: str) -> bool:
             runs.lanes[lane].sync.request()

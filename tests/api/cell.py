@@ -28,8 +28,7 @@ from stead.api.connection_limits import LimitedConnection
 from stead.api.limits import Limits
 from stead.application import Caller
 from stead.build import Authenticator
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import TransitionInput
 from stead.controller.reconcilers.leases import LeaseEvents
 from stead.dev.children import PATIENCE
@@ -40,6 +39,7 @@ from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.commit import CommitResult, Custody
 from tests import background
+from tests.action_requests import requested
 from tests.engine import engine_without_bus
 
 INFRASTRUCTURE = {
@@ -125,7 +125,7 @@ class Cell:
                 one.steps.works = {at: work for at, work in one.steps.works.items() if at not in BY_HAND}
                 self.kinds, self.executor, self.admission = one.kinds, one.executor, one.admission
                 self.custody, self.queues, self.groups = one.custody, one.queues, one.groups
-                self.view = engine.application.view
+                self.view = engine.application.reader
                 self.service = replace(
                     engine.application,
                     checks={},
@@ -229,8 +229,8 @@ class Cell:
 
     def subgroup(self, path: str) -> None:
         """There is a subgroup, as its infrastructure makes it."""
-        wish = AdmissionRequest("subgroup", path, LifecycleRequest("create", Actor.CONTROLLER), "controller")
-        assert isinstance(self.run(self.admission.ask(wish)), Accepted)
+        wish = requested("subgroup", path, LifecycleRequest("create", Actor.CONTROLLER), "controller")
+        assert isinstance(self.run(self.admission.admit(*wish)), Accepted)
 
     def orphan(self, lane: str, token: str) -> None:
         """A provider has something that nobody owns."""

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.application import queries
+from stead.application import reader
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.api.test_resources import make, problem, running
@@ -56,8 +56,8 @@ def test_operations_the_latest_first_in_pages(
     assert flat(listed(limit=2)) == ids[::-1]
     assert flat(listed(running=False)) == ids[-2::-1]
     assert listed(running=True) == [ids[-1:]]
-    monkeypatch.setattr(queries, "WINDOW", 3)  # as if the journal were very long
-    monkeypatch.setattr(queries, "WINDOWS", 1)
+    monkeypatch.setattr(reader, "WINDOW", 3)  # as if the journal were very long
+    monkeypatch.setattr(reader, "WINDOWS", 1)
     assert flat(listed(limit=2)) == ids[::-1]
 
 
@@ -109,7 +109,7 @@ def test_the_end_is_found_wherever_it_is(cell: Cell, web: httpx.Client, ns: str)
         make(web, f"/{ns}/m/g/{i}")
         end = cell.numbered()
         for known in (0, end // 2, end - 1, end):
-            view = queries.Queries(cell.store, cell.executor.kinds)
+            view = reader.Reader(cell.store, cell.executor.kinds)
             view._end = known
             assert cell.run(view.end()) == end
 
@@ -192,7 +192,7 @@ def test_a_quiet_stream_says_that_it_lives_and_moves_on(cell: Cell, web: httpx.C
 def test_a_full_page_of_new_lines_is_not_the_end(
     cell: Cell, web: httpx.Client, ns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stead.api.journal_feed.PAGE", 2)
+    monkeypatch.setattr("stead.application.journal_feed.PAGE", 2)
     for i in range(5):
         make(web, f"/{ns}/m/g/{i}")
     cell.numbered()

@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from stead.access.authorized import Authorized
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Admission
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import ActionRequest
 from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.reconcilers.scaling import LEASE, ScalingReconciler
 from stead.lifecycle.rows import Trigger
@@ -306,9 +307,9 @@ class Mortal(Admission):
         super().__init__(executor)
         self.after = after
 
-    async def ask(self, wish: AdmissionRequest) -> Any:
+    async def admit(self, request: ActionRequest, authorized: Authorized) -> Any:
         if self.after:
-            await super().ask(wish)
+            await super().admit(request, authorized)
         raise Died
 
 

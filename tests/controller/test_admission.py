@@ -6,15 +6,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, NotFound
 from stead.controller.execution.executor import TransitionExecutor
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Request
@@ -22,6 +21,7 @@ from stead.store import Store
 from stead.store.commit import CommitResult
 from stead.store.connections import Connections
 from stead.store.store import speak_json
+from tests.action_requests import AuthorizedRequest, changed, requested
 
 RACES = 10_000
 
@@ -32,10 +32,10 @@ async def door(dsn: str, connections: int = 5) -> AsyncIterator[Admission]:
         yield Admission(TransitionExecutor(store, KINDS, time.time))
 
 
-def wish(path: str, action: str = "create", **extra: object) -> AdmissionRequest:
+def wish(path: str, action: str = "create", **extra: object) -> AuthorizedRequest:
     request = {k: v for k, v in extra.items() if k in ("force", "reason")}
     rest = {k: v for k, v in extra.items() if k not in request}
-    return AdmissionRequest("vm", path, Request(action, **request), "ann", {"size": 1}, "sim.a", **rest)  # type: ignore[arg-type]
+    return requested("vm", path, Request(action, **request), "ann", {"size": 1}, "sim.a", **rest)  # type: ignore[arg-type]
 
 
 async def test_a_creation_is_accepted_for_good_before_anything_is_sent(migrated: str) -> None:
@@ -46,7 +46,7 @@ async def test_a_creation_is_accepted_for_good_before_anything_is_sent(migrated:
             sent.extend(written.orders)
 
         admission.executor.on_commit(send)
-        answer = await admission.ask(wish("/ns/m/g/1"))
+        answer = await admission.admit(*wish("/ns/m/g/1"))
         assert isinstance(answer, Accepted)
         (order,) = sent
         assert (order["verb"], order["lane"], order["operation"]) == ("create", "sim.a", answer.operation)
@@ -59,15 +59,15 @@ async def test_a_creation_is_accepted_for_good_before_anything_is_sent(migrated:
 
 async def test_what_is_not_there_is_not_found(migrated: str) -> None:
     async with door(migrated) as admission:
-        assert isinstance(await admission.ask(wish("/ns/m/g/1", "suspend")), NotFound)
-        assert isinstance(await admission.ask(replace(wish("/a"), kind="nonsense")), NotFound)
+        assert isinstance(await admission.admit(*wish("/ns/m/g/1", "suspend")), NotFound)
+        assert isinstance(await admission.admit(*changed(wish("/a"), kind="nonsense")), NotFound)
 
 
 async def test_a_refusal_names_the_holder_and_is_in_the_journal(migrated: str) -> None:
     async with door(migrated) as admission:
-        accepted = await admission.ask(wish("/ns/m/g/1"))
+        accepted = await admission.admit(*wish("/ns/m/g/1"))
         assert isinstance(accepted, Accepted)
-        refusal = await admission.ask(wish("/ns/m/g/1", "suspend"))
+        refusal = await admission.admit(*wish("/ns/m/g/1", "suspend"))
         assert isinstance(refusal, Rejection)
         assert refusal.holder is not None
         assert (refusal.holder.operation, refusal.holder.by) == (accepted.operation, "ann")
@@ -80,11 +80,11 @@ async def test_a_refusal_names_the_holder_and_is_in_the_journal(migrated: str) -
 @pytest.mark.req("X-10")
 async def test_the_same_key_again_is_the_same_operation(migrated: str) -> None:
     async with door(migrated) as admission:
-        first = await admission.ask(wish("/ns/m/g/1", key="k-1"))
-        again = await admission.ask(wish("/ns/m/g/1", key="k-1"))
+        first = await admission.admit(*wish("/ns/m/g/1", key="k-1"))
+        again = await admission.admit(*wish("/ns/m/g/1", key="k-1"))
         assert isinstance(first, Accepted)
         assert again == Accepted(first.operation, repeated=True)
-        other = await admission.ask(wish("/ns/m/g/2", key="k-1"))
+        other = await admission.admit(*wish("/ns/m/g/2", key="k-1"))
         assert isinstance(other, Rejection)
         assert other.code is Code.KEY_REUSED
 
@@ -92,7 +92,7 @@ async def test_the_same_key_again_is_the_same_operation(migrated: str) -> None:
 @pytest.mark.req("X-10")
 async def test_the_same_key_at_the_same_moment_begins_one_operation(migrated: str) -> None:
     async with door(migrated) as one, door(migrated) as two:
-        asked = [door.ask(wish("/ns/m/g/1", key="k-1")) for door in (one, two) for _ in range(5)]
+        asked = [door.admit(*wish("/ns/m/g/1", key="k-1")) for door in (one, two) for _ in range(5)]
         answers = await asyncio.gather(*asked)
         assert len({a.operation for a in answers if isinstance(a, Accepted)}) == 1
         assert all(isinstance(a, Accepted) for a in answers)
@@ -100,15 +100,15 @@ async def test_the_same_key_at_the_same_moment_begins_one_operation(migrated: st
 
 async def test_claims_above_and_below_stand_in_the_way(migrated: str) -> None:
     async with door(migrated) as admission:
-        assert isinstance(await admission.ask(wish("/ns/m/g/1")), Accepted)
-        assert isinstance(await admission.ask(wish("/ns/m/g/2")), Accepted)  # a sibling
+        assert isinstance(await admission.admit(*wish("/ns/m/g/1")), Accepted)
+        assert isinstance(await admission.admit(*wish("/ns/m/g/2")), Accepted)  # a sibling
         for path in ("/ns/m/g", "/ns/m/g/1/disk"):
-            refusal = await admission.ask(wish(path))
+            refusal = await admission.admit(*wish(path))
             assert isinstance(refusal, Rejection)
             assert refusal.code is Code.HELD
             assert refusal.holder is not None
             assert refusal.holder.path.startswith("/ns/m/g/")
-        assert isinstance(await admission.ask(wish("/ns/m/gg")), Accepted)  # no child, though it begins alike
+        assert isinstance(await admission.admit(*wish("/ns/m/gg")), Accepted)  # no child, though it begins alike
 
 
 @pytest.mark.parametrize(("key", "most"), [("", 2), ("k-1", 3)])
@@ -121,9 +121,9 @@ async def test_a_single_action_takes_at_most_three_statements(migrated: str, key
 
     async with Connections(migrated, 1, listen) as pool:
         admission = Admission(TransitionExecutor(Store(pool), KINDS, time.time))
-        await admission.ask(wish("/warm"))  # types are looked up once per connection
+        await admission.admit(*wish("/warm"))  # types are looked up once per connection
         asked.clear()
-        assert isinstance(await admission.ask(wish("/ns/m/g/1", key=key)), Accepted)
+        assert isinstance(await admission.admit(*wish("/ns/m/g/1", key=key)), Accepted)
     assert len([a for a in asked if "pg_advisory_unlock_all" not in a]) == most, asked
 
 
@@ -139,7 +139,7 @@ async def test_of_two_that_race_exactly_one_wins_and_the_other_knows_who(migrate
         async def race(i: int) -> tuple[object, object]:
             path = f"/ns/m/g/{i}"
             async with gate:
-                return await asyncio.gather(one.ask(wish(path)), two.ask(wish(path)))
+                return await asyncio.gather(one.admit(*wish(path)), two.admit(*wish(path)))
 
         for a, b in await asyncio.gather(*(race(i) for i in range(RACES))):
             won, lost = (a, b) if isinstance(a, Accepted) else (b, a)

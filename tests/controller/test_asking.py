@@ -12,15 +12,16 @@ import asyncpg
 import pytest
 
 from stead.application import (
-    AcceptedRequest,
-    Asked,
+    Accepted,
+    ActionRequest,
     Caller,
     DryRun,
     Explanation,
     InvalidRequest,
+    NotFound,
     Rejection,
-    ResourceNotFound,
 )
+from stead.application.authorized_commands import dry_run_action, request_action
 from stead.application.explanation import holder_of
 from stead.catalog import KINDS
 from stead.controller.execution.executor import TransitionInput
@@ -51,7 +52,7 @@ class Hand:
     def __post_init__(self) -> None:
         one = engine_without_bus(self.store)
         self.custody, self.executor = one.controller.custody, one.controller.executor
-        self.service, self.view = replace(one.application, served=None), one.application.view
+        self.service, self.reader = replace(one.application, served=None), one.application.reader
 
     async def row(self, path: str) -> Row:
         row = await self.store.resources.read(path)
@@ -61,7 +62,7 @@ class Hand:
     async def lines(self, path: str) -> list[Any]:
         while (await self.store.journal.number())[1]:
             pass
-        return [line for line in (await self.view.journal(0, path, 1000))[0] if not line.refused]
+        return [line for line in (await self.reader.journal(0, path, 1000))[0] if not line.refused]
 
     async def vm(self, state: str) -> str:
         """A VM of its own in a state; its path."""
@@ -84,9 +85,9 @@ class Hand:
         await self.ask(path, "create")
         await self.finish(path)
 
-    async def ask(self, path: str, action: str) -> AcceptedRequest:
-        answer = await self.service.ask(Asked(path, action, "vm", lane="sim.a"), Caller("ann"))
-        assert isinstance(answer, AcceptedRequest), answer
+    async def ask(self, path: str, action: str) -> Accepted:
+        answer = await request_action(self.service, ActionRequest(path, action, "vm", lane="sim.a"), Caller("ann"))
+        assert isinstance(answer, Accepted), answer
         return answer
 
     async def rest(self, path: str, state: str) -> None:
@@ -133,8 +134,8 @@ async def hand(dsn: str) -> AsyncIterator[Hand]:
             await connection.close()
 
 
-def asked(path: str, action: str, force: bool) -> Asked:
-    return Asked(path, action, "vm", {"cpu": 1}, "sim.a", force=force, reason="because" if force else "")
+def asked(path: str, action: str, force: bool) -> ActionRequest:
+    return ActionRequest(path, action, "vm", {"cpu": 1}, "sim.a", force=force, reason="because" if force else "")
 
 
 @pytest.mark.req("X-01")
@@ -146,15 +147,18 @@ async def test_what_is_said_before_is_what_happens(migrated: str, state: str) ->
             path = await h.vm(state)
             before = await h.lines(path)
             caller, wish = Caller("bob", actor), asked(path, action, force)
-            said, planned = await h.service.explain(wish, caller), await h.service.rehearse(wish, caller)
+            said, planned = (
+                await h.service.explain(wish, h.service.authorization.view(caller)),
+                await dry_run_action(h.service, wish, caller),
+            )
             assert await h.lines(path) == before  # so far nothing was done, and nothing written
-            answer = await h.service.ask(wish, caller)
-            if isinstance(said, ResourceNotFound):
-                assert isinstance(planned, ResourceNotFound)
-                assert isinstance(answer, ResourceNotFound)
+            answer = await request_action(h.service, wish, caller)
+            if isinstance(said, NotFound):
+                assert isinstance(planned, NotFound)
+                assert isinstance(answer, NotFound)
                 continue
-            assert said.allowed is isinstance(answer, AcceptedRequest), (action, actor, force)
-            if isinstance(answer, AcceptedRequest):
+            assert said.allowed is isinstance(answer, Accepted), (action, actor, force)
+            if isinstance(answer, Accepted):
                 assert isinstance(planned, DryRun)
                 await same(h, path, said, planned, answer, len(before))
             else:
@@ -166,7 +170,7 @@ async def test_what_is_said_before_is_what_happens(migrated: str, state: str) ->
                 assert said.remedies
 
 
-async def same(h: Hand, path: str, said: Explanation, planned: DryRun, answer: AcceptedRequest, known: int) -> None:
+async def same(h: Hand, path: str, said: Explanation, planned: DryRun, answer: Accepted, known: int) -> None:
     """What was let in does what was planned, to its end."""
     assert (
         (said.would_join, said.no_change)
@@ -180,7 +184,7 @@ async def same(h: Hand, path: str, said: Explanation, planned: DryRun, answer: A
     if said.would_join or said.no_change:
         assert (planned.claims, planned.orders, planned.provider_calls) == ((), (), ())
         return
-    assert [(c.path, c.mode, c.operation) for c in (await h.view.claims(path, 9)).items] == [
+    assert [(c.path, c.mode, c.operation) for c in (await h.reader.claims(path, 9)).items] == [
         (c.path, c.mode, answer.operation) for c in planned.claims
     ]
     assert row.snapshot.work is not None
@@ -201,8 +205,8 @@ async def test_what_is_said_to_help_helps(migrated: str, state: str) -> None:
         for action in ACTIONS[:-1]:
             path = await h.vm(state)
             wish, caller = asked(path, action, False), Caller("bob")
-            said = await h.service.explain(wish, caller)
-            if isinstance(said, ResourceNotFound) or said.allowed:
+            said = await h.service.explain(wish, h.service.authorization.view(caller))
+            if isinstance(said, NotFound) or said.allowed:
                 continue
             for remedy in said.remedies:
                 match remedy.kind:
@@ -213,14 +217,14 @@ async def test_what_is_said_to_help_helps(migrated: str, state: str) -> None:
                         for first in remedy.actions:
                             await h.ask(path, first)
                             await h.finish(path)
-                        now = await h.service.explain(wish, caller)
+                        now = await h.service.explain(wish, h.service.authorization.view(caller))
                         assert isinstance(now, Explanation)
                         assert now.allowed, (state, action, remedy)
                     case "nothing":
                         assert now_here(state) not in leading_to(action)
                     case "force":
                         forced = replace(wish, force=True, reason="because")
-                        now = await h.service.explain(forced, caller)
+                        now = await h.service.explain(forced, h.service.authorization.view(caller))
                         assert isinstance(now, Explanation)
                         assert now.allowed
 
@@ -253,11 +257,14 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
                 if state.cls is not StateClass.ABSENT:
                     await h.put(path, kind, state.name)
                 caller, wish = Caller("bob", actor), replace(asked(path, action.name, False), kind=kind, lane=lane)
-                said, planned = await h.service.explain(wish, caller), await h.service.rehearse(wish, caller)
-                answer = await h.service.ask(wish, caller)
-                if isinstance(said, ResourceNotFound):
-                    assert isinstance(planned, ResourceNotFound)
-                    assert isinstance(answer, ResourceNotFound)
+                said, planned = (
+                    await h.service.explain(wish, h.service.authorization.view(caller)),
+                    await dry_run_action(h.service, wish, caller),
+                )
+                answer = await request_action(h.service, wish, caller)
+                if isinstance(said, NotFound):
+                    assert isinstance(planned, NotFound)
+                    assert isinstance(answer, NotFound)
                 elif isinstance(planned, InvalidRequest):
                     assert planned == answer  # it lacks what the action needs, which is said before all else
                 elif not said.allowed:
@@ -267,13 +274,13 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
                     assert said.remedies
                 else:
                     assert isinstance(planned, DryRun)
-                    assert isinstance(answer, AcceptedRequest)
+                    assert isinstance(answer, Accepted)
                     assert (said.would_join, said.no_change) == (answer.joined, answer.no_change)
                     moves = [x for x in await h.lines(path) if x.source != x.target]
                     assert [(x.source, x.target, x.trigger, x.word, x.actor) for x in moves] == [
                         (m.source, m.target, m.trigger, m.word, m.actor) for m in planned.transitions
                     ]
-                    claims = (await h.view.claims(path, 9)).items
+                    claims = (await h.reader.claims(path, 9)).items
                     assert [(c.path, c.mode) for c in claims] == [(c.path, c.mode) for c in planned.claims]
 
 

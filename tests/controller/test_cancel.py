@@ -11,14 +11,15 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted, NotFound
 from stead.controller.execution.executor import Applied, TransitionInput
 from stead.controller.steps import lease_spec as terms_of
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
 from stead.lifecycle.snapshot import OnFailure, Phase
+from tests.action_requests import cancel, requested
+from tests.action_requests import retry as requests_retry
 from tests.controller.test_carrying import CUSTODY, PATH, YOU, Engine, engine
 from tests.controller.test_truth import put
 from tests.leases.lab import terms
@@ -32,8 +33,8 @@ async def begun(e: Engine, action: str, path: str = PATH, kind: str = "vm", **as
     """An operation under way; its id."""
     request = {name: asked.pop(name) for name in ("force", "reason", "on_failure") if name in asked}
     spec = asked.pop("spec", {"size": 1})
-    answer = await e.admission.ask(
-        AdmissionRequest(kind, path, Request(action, **request), "ann", spec, "sim.a", **asked)
+    answer = await e.admission.admit(
+        *requested(kind, path, Request(action, **request), "ann", spec, "sim.a", **asked)
     )
     assert isinstance(answer, Accepted), answer
     return UUID(answer.operation)
@@ -70,7 +71,7 @@ async def lines(e: Engine) -> list[Mapping[str, Any]]:
 
 
 async def refused(e: Engine, id: UUID, code: Code, actor: Actor = USER) -> Rejection:
-    answer = await e.admission.cancel(id, "bob", actor)
+    answer = await cancel(e.admission, id, "bob", actor)
     assert isinstance(answer, Rejection), answer
     assert answer.code is code
     return answer
@@ -83,7 +84,7 @@ async def test_an_order_that_nobody_took_is_withdrawn_and_the_object_looked_at(m
     async with engine(migrated) as e:
         await running(e)
         id = await begun(e, "suspend")
-        assert await e.admission.cancel(id, "bob", USER) == Accepted(str(id))
+        assert await cancel(e.admission, id, "bob") == Accepted(str(id))
         row = await e.row()
         assert row.snapshot.operation is not None
         assert (row.snapshot.operation.phase, row.snapshot.operation.cancelled) == (Phase.PROBING, True)
@@ -103,7 +104,7 @@ async def test_whoever_has_the_order_is_waited_out_and_cannot_write(migrated: st
         id = await begun(e, "suspend")
         old = await e.take()
         assert old is not None
-        await e.admission.cancel(id, "bob", USER)
+        await cancel(e.admission, id, "bob")
         assert isinstance(await e.say(Trigger.SUCCEEDED, old), Rejection)
         assert await e.later(CUSTODY - 1) == 0
         assert await e.later(2) == 1
@@ -115,7 +116,7 @@ async def test_where_nobody_answers_it_settles_as_for_silence(migrated: str) -> 
     async with engine(migrated) as e:
         await running(e)
         id = await begun(e, "suspend")
-        await e.admission.cancel(id, "bob", USER)
+        await cancel(e.admission, id, "bob")
         for _ in range(20):
             await e.later(60)
         assert ((await record(e, id))["outcome"], (await e.row()).snapshot.state) == ("cancelled", "Undefined")
@@ -126,7 +127,7 @@ async def test_another_controller_carries_it_on(migrated: str) -> None:
         await running(one)
         id = await begun(one, "suspend")
         await one.take()
-        await one.admission.cancel(id, "bob", USER)
+        await cancel(one.admission, id, "bob")
     async with engine(migrated) as two:
         two.now = one.now
         await two.later(CUSTODY + 1)
@@ -139,7 +140,7 @@ async def test_the_journal_says_who_cancelled_and_is_still_a_legal_walk(migrated
         await running(e)
         id = await begun(e, "suspend")
         for _ in range(3):  # once or more often
-            await e.admission.cancel(id, "bob", ADMIN)
+            await cancel(e.admission, id, "bob", ADMIN)
         await look(e, "Running")
         told = await lines(e)
         notes = [x for x in told if x["source"] == x["target"]]
@@ -156,9 +157,9 @@ async def test_what_is_cancelled_twice_joins(migrated: str) -> None:
     async with engine(migrated) as e:
         await running(e)
         id = await begun(e, "suspend")
-        await e.admission.cancel(id, "bob", USER)
+        await cancel(e.admission, id, "bob")
         version = (await e.row()).version
-        assert await e.admission.cancel(id, "eve", USER) == Accepted(str(id), joined=True)
+        assert await cancel(e.admission, id, "eve") == Accepted(str(id), joined=True)
         assert (await e.row()).version == version
 
 
@@ -174,14 +175,14 @@ async def test_a_cancel_that_comes_too_late_hears_how_it_ended(migrated: str) ->
         (told,) = [x for x in await lines(e) if x["refused"]]
         assert (told["trigger"], told["word"], told["principal"], told["refused"]) == ("rejected", "cancel", "bob", 2)
         assert told["change"]["reasons"] == [{"code": "ended", "says": says}]
-        assert isinstance(await e.admission.cancel(uuid4(), "bob", USER), NotFound)
+        assert isinstance(await cancel(e.admission, uuid4(), "bob"), NotFound)
 
 
 async def test_the_record_of_a_resource_may_be_gone(migrated: str) -> None:
     async with engine(migrated) as e:
         await put(migrated, SITE, kind="cloudlet", state="Ready")
         id = await begun(e, "create", kind="clusterinst")
-        await e.admission.cancel(id, "bob", USER)
+        await cancel(e.admission, id, "bob")
         await look(e, ABSENT)
         await done(e)  # the undo
         assert await e.store.resources.read(PATH) is None
@@ -193,12 +194,12 @@ async def test_only_who_may_ask_may_cancel(migrated: str) -> None:
     async with engine(migrated) as e:
         await begun(e, "deploy", kind="cloudspace")
         await done(e)
-        wish = AdmissionRequest("cloudspace", PATH, Request("pause", ADMIN), "root")
-        answer = await e.admission.ask(wish)
+        wish = requested("cloudspace", PATH, Request("pause", ADMIN), "root")
+        answer = await e.admission.admit(*wish)
         assert isinstance(answer, Accepted)
         id = UUID(answer.operation)
         assert (await refused(e, id, Code.NOT_THE_ACTOR)).state == "PAUSING"
-        assert await e.admission.cancel(id, "root", ADMIN) == Accepted(str(id))
+        assert await cancel(e.admission, id, "root", ADMIN) == Accepted(str(id))
 
 
 async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: str) -> None:
@@ -224,10 +225,10 @@ async def test_a_cancel_that_races_with_the_end_wins_or_comes_too_late(migrated:
             id = await begun(one, action)
             fence = await one.take()
             assert fence is not None
-            cancel = two.admission.cancel(id, "bob", USER)
+            cancelling = cancel(two.admission, id, "bob")
             report = one.say(Trigger.SUCCEEDED, fence)
-            first = asyncio.create_task(cancel if i % 2 else report)
-            second = asyncio.create_task(report if i % 2 else cancel)
+            first = asyncio.create_task(cancelling if i % 2 else report)
+            second = asyncio.create_task(report if i % 2 else cancelling)
             both = await first, await second
             won, heard = any(isinstance(x, Accepted) for x in both), any(isinstance(x, Applied) for x in both)
             assert won != heard
@@ -242,14 +243,14 @@ async def test_a_cancel_that_races_with_the_end_wins_or_comes_too_late(migrated:
 
 
 async def retry(e: Engine, id: UUID, key: str = "", actor: Actor = USER) -> Accepted | Rejection | NotFound:
-    return await e.admission.retry(id, "bob", actor, key)
+    return await requests_retry(e.admission, id, "bob", actor, key)
 
 
 async def cancelled(e: Engine) -> UUID:
     """A suspend that was cancelled; the VM runs."""
     await running(e)
     id = await begun(e, "suspend", reason="night")
-    await e.admission.cancel(id, "ann", USER)
+    await cancel(e.admission, id, "ann")
     await look(e, "Running")
     return id
 
@@ -331,7 +332,7 @@ async def test_what_to_do_about_failure_is_remembered(migrated: str) -> None:
     async with engine(migrated) as e:
         await put(migrated, SITE, kind="cloudlet", state="Ready")
         id = await begun(e, "create", kind="clusterinst", on_failure=OnFailure.KEEP)
-        await e.admission.cancel(id, "bob", USER)
+        await cancel(e.admission, id, "bob")
         await look(e, ABSENT)
         assert (await record(e, id))["outcome"] == "cancelled"
         answer = await retry(e, id)
@@ -359,9 +360,9 @@ async def test_the_key_of_the_first_try_is_not_one_for_the_second(migrated: str)
     async with engine(migrated) as e:
         await running(e)
         id = await begun(e, "suspend", key="k-1")
-        await e.admission.cancel(id, "ann", USER)
+        await cancel(e.admission, id, "ann")
         await look(e, "Running")
-        answer = await e.admission.retry(id, "ann", USER, "k-1")
+        answer = await requests_retry(e.admission, id, "ann", USER, "k-1")
         assert isinstance(answer, Rejection)
         assert answer.code is Code.KEY_REUSED
 
@@ -372,8 +373,8 @@ async def test_a_key_that_joined_is_used_up_by_what_it_joined(migrated: str) -> 
     async with engine(migrated) as e:
         await running(e)
         id = await begun(e, "reboot")
-        wish = AdmissionRequest("vm", PATH, Request("reboot"), "bob", {}, "sim.a", "k-1")
-        assert await e.admission.ask(wish) == Accepted(str(id), joined=True)
+        wish = requested("vm", PATH, Request("reboot"), "bob", {}, "sim.a", "k-1")
+        assert await e.admission.admit(*wish) == Accepted(str(id), joined=True)
         await done(e)
-        assert await e.admission.ask(wish) == Accepted(str(id), repeated=True)
+        assert await e.admission.admit(*wish) == Accepted(str(id), repeated=True)
         assert (await e.row()).snapshot.operation is None

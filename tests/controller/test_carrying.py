@@ -12,8 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import Applied, TransitionInput
 from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Report, Request
@@ -22,6 +21,7 @@ from stead.lifecycle.rows import ABSENT, Trigger
 from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.store import Row, Store
 from stead.store.commit import CommitResult, Custody
+from tests.action_requests import requested
 from tests.engine import engine_without_bus
 
 CUSTODY, RESEND = Pace().custody, Pace().resend
@@ -46,8 +46,8 @@ class Engine:
         self.sent += written.orders
 
     async def ask(self, action: str) -> Accepted:
-        wish = AdmissionRequest("vm", PATH, Request(action), "ann", {"size": 1}, "sim.a")
-        answer = await self.admission.ask(wish)
+        wish = requested("vm", PATH, Request(action), "ann", {"size": 1}, "sim.a")
+        answer = await self.admission.admit(*wish)
         assert isinstance(answer, Accepted), answer
         return answer
 

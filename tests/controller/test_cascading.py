@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.steps import Failed, Waits
 from stead.controller.steps.cascade import PLANS, Cascade
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger
+from tests.action_requests import requested
 from tests.controller.test_queues import Controller, controller
 
 LANE = "libvirt.dc"
@@ -33,7 +33,7 @@ class House(Controller):
 
     async def want(self, kind: str, path: str, action: str, actor: Actor = Actor.USER) -> Accepted | Rejection:
         request = Request(action, actor, on_conflict=OnConflict.REJECT)
-        answer = await self.admission.ask(AdmissionRequest(kind, path, request, "ann", {}, LANE))
+        answer = await self.admission.admit(*requested(kind, path, request, "ann", {}, LANE))
         assert isinstance(answer, Accepted | Rejection)
         return answer
 

@@ -6,18 +6,18 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import ABSENT, Trigger
+from tests.action_requests import requested
 from tests.controller.test_cancel import begun, done, lines, look, record, running
 from tests.controller.test_carrying import PATH, Engine, engine
 
 
 async def forced(e: Engine, action: str, path: str = PATH, reason: str = "rack is gone") -> Accepted | Rejection:
-    wish = AdmissionRequest("vm", path, Request(action, force=True, reason=reason), "eve", {}, "sim.a")
-    answer = await e.admission.ask(wish)
+    wish = requested("vm", path, Request(action, force=True, reason=reason), "eve", {}, "sim.a")
+    answer = await e.admission.admit(*wish)
     assert isinstance(answer, Accepted | Rejection)
     return answer
 
@@ -30,8 +30,8 @@ def verbs(e: Engine) -> list[str]:
 async def test_force_skips_the_check_of_the_state(migrated: str) -> None:
     async with engine(migrated) as e:
         await running(e)
-        wish = AdmissionRequest("vm", PATH, Request("resume"), "eve", {}, "sim.a")
-        refusal = await e.admission.ask(wish)
+        wish = requested("vm", PATH, Request("resume"), "eve", {}, "sim.a")
+        refusal = await e.admission.admit(*wish)
         assert isinstance(refusal, Rejection)
         assert refusal.code is Code.WRONG_STATE
         assert isinstance(await forced(e, "resume"), Accepted)

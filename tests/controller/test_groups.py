@@ -14,8 +14,8 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, NotFound
 from stead.controller.dispatch.custody import CustodyService
 from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.controller.groups.expansion import GroupExpansion
@@ -29,6 +29,7 @@ from stead.store.commit import CommitResult, Custody
 from stead.store.connections import Connections
 from stead.store.store import speak_json
 from tests import background
+from tests.action_requests import cancel, requested, retry
 
 GROUP = "/ns/m"
 ME = Custody("me", 1)
@@ -62,7 +63,7 @@ class Engine:
             await connection.executemany(text, [(GROUP, "mci", "Running", ""), *vms])
 
     async def ask(self, action: str) -> Accepted | Rejection | NotFound:
-        answer = await self.admission.ask(AdmissionRequest("mci", GROUP, Request(action), "ann"))
+        answer = await self.admission.admit(*requested("mci", GROUP, Request(action), "ann"))
         await self.idle()
         return answer
 
@@ -151,7 +152,7 @@ async def test_while_it_runs_neither_the_group_nor_a_member_can_be_changed(migra
         assert isinstance(second, Rejection)
         assert second.holder is not None
         assert (second.holder.action, second.holder.by) == ("suspend", "ann")
-        member = await e.admission.ask(AdmissionRequest("vm", f"{GROUP}/g/00000", Request("terminate"), "bob"))
+        member = await e.admission.admit(*requested("vm", f"{GROUP}/g/00000", Request("terminate"), "bob"))
         assert isinstance(member, Rejection)
         assert member.holder is not None
         assert member.holder.by == "ann"
@@ -176,7 +177,7 @@ async def test_in_chunks_by_two_controllers_at_once_every_member_is_asked_once(m
     async with engine(migrated, chunk=7) as one, engine(migrated, chunk=5) as two:
         await one.make(["Running"] * 100)
         one.groups.chunk = 7
-        accepted = await one.admission.ask(AdmissionRequest("mci", GROUP, Request("suspend"), "ann"))
+        accepted = await one.admission.admit(*requested("mci", GROUP, Request("suspend"), "ann"))
         assert isinstance(accepted, Accepted)
         await asyncio.gather(two.groups.expand(accepted.operation), one.idle())
         asked = [m["path"] for e in (one, two) for order in e.sent for m in order["members"]]
@@ -263,12 +264,12 @@ async def test_only_the_members_that_failed_are_tried_once_more(migrated: str) -
         await e.carry(failing)
         assert await outcome(e, accepted.operation) == ("failed", 9, 2)
         # As they are, they cannot follow; and nobody else is asked.
-        refused = await e.admission.retry(UUID(accepted.operation), "ann", Actor.USER)
+        refused = await retry(e.admission, UUID(accepted.operation), "ann", Actor.USER)
         assert isinstance(refused, Rejection)
         says = "2 in Failed: terminate cannot start in Failed; it could be forced, with a reason"
         assert [r.says for r in refused.reasons] == [says]
-        again = await e.admission.retry(
-            UUID(accepted.operation), "ann", Actor.USER, force=True, reason="the quota was raised"
+        again = await retry(
+            e.admission, UUID(accepted.operation), "ann", Actor.USER, force=True, reason="the quota was raised"
         )
         assert isinstance(again, Accepted)
         await e.idle()
@@ -288,9 +289,9 @@ async def test_a_group_is_cancelled_with_its_members(migrated: str) -> None:
         rest, e.sent = e.sent, first
         await e.carry()  # some are done
         e.sent = rest
-        answer = await e.admission.cancel(UUID(accepted.operation), "ann", Actor.USER)
+        answer = await cancel(e.admission, UUID(accepted.operation), "ann")
         assert isinstance(answer, Accepted)
-        assert (await e.admission.cancel(UUID(accepted.operation), "ann", Actor.USER)) == Accepted(
+        assert (await cancel(e.admission, UUID(accepted.operation), "ann")) == Accepted(
             accepted.operation, joined=True
         )
         await e.idle()
@@ -310,7 +311,7 @@ async def test_whoever_was_not_asked_yet_is_not_asked_after_a_cancel(migrated: s
         assert isinstance(accepted, Accepted)
         assert await e.groups._chunk(accepted.operation)
         assert await e.states() == {"Suspending": 10, "Running": 20}
-        assert isinstance(await e.admission.cancel(UUID(accepted.operation), "ann", Actor.USER), Accepted)
+        assert isinstance(await cancel(e.admission, UUID(accepted.operation), "ann"), Accepted)
         e.executor.on_commit(e.groups)
         await e.groups.expand(accepted.operation)
         await looked(e, "Running")

@@ -11,8 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import Applied, TransitionInput
 from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.definition import Lifecycle
@@ -22,6 +21,7 @@ from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Row, Store
 from tests import background
+from tests.action_requests import requested
 from tests.controller.test_kinds import put
 from tests.controller.test_queues import ME, Controller
 from tests.leases.lab import terms
@@ -157,8 +157,8 @@ class Ground(Controller):
         assert known is not None
         request = Request(action, actor or known.by[-1], reason="a test" if known.needs_reason else "")
         plan = {"from": 1} if action == "scale-in" else {}
-        answer = await self.admission.ask(
-            AdmissionRequest(self.case.group.kind, self.path, request, "ann", spec or {}, self.lane, plan=plan)
+        answer = await self.admission.admit(
+            *requested(self.case.group.kind, self.path, request, "ann", spec or {}, self.lane, plan=plan)
         )
         assert isinstance(answer, Accepted), answer
         await self.rest()

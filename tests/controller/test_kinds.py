@@ -11,11 +11,11 @@ import pytest
 from stead.access.access import Access
 from stead.access.policies import InvalidPolicy
 from stead.application.health import Health
-from stead.application.queries import Queries
+from stead.application.reader import Reader
 from stead.build import Authenticator, access_of, open_application, open_engine
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, NotFound
 from stead.controller.dispatch.publisher import order_of
 from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.kinds.kinds import EVERY, CompiledKind, Kinds, actions_of
@@ -28,6 +28,7 @@ from stead.lifecycle.document import load
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import DEFAULT
 from stead.store import Store
+from tests.action_requests import AuthorizedRequest, requested
 from tests.integration.whole import controller, until
 
 NOTE = """
@@ -67,8 +68,8 @@ async def store(migrated: str) -> AsyncIterator[Store]:
         yield one
 
 
-def wish(action: str, path: str = "/shop/n1") -> AdmissionRequest:
-    return AdmissionRequest("note", path, Request(action), "ann")
+def wish(action: str, path: str = "/shop/n1") -> AuthorizedRequest:
+    return requested("note", path, Request(action), "ann")
 
 
 async def test_two_controllers_know_it_soon(migrated: str, nats_server: Nats, cell: str) -> None:
@@ -85,8 +86,8 @@ async def test_two_controllers_know_it_soon(migrated: str, nats_server: Nats, ce
 
         await until(known)
         assert time.monotonic() - began < EVERY + 30  # a busy machine takes longer than it says
-        assert isinstance(await one.admission.ask(wish("create")), Accepted)
-        assert isinstance(await other.admission.ask(wish("shut")), Accepted)
+        assert isinstance(await one.admission.admit(*wish("create")), Accepted)
+        assert isinstance(await other.admission.admit(*wish("shut")), Accepted)
 
 
 async def test_whoever_begins_knows_it_before_anybody_asks(
@@ -109,9 +110,9 @@ async def test_whoever_begins_knows_it_before_anybody_asks(
 
 async def test_one_that_has_not_heard_of_it_reads_it_when_it_meets_it(store: Store) -> None:
     admission = Admission(TransitionExecutor(store, KINDS, time.time))
-    assert isinstance(await admission.ask(wish("create")), NotFound)
+    assert isinstance(await admission.admit(*wish("create")), NotFound)
     await put(store, NOTE)
-    assert isinstance(await admission.ask(wish("create")), Accepted)
+    assert isinstance(await admission.admit(*wish("create")), Accepted)
 
 
 async def test_whoever_has_read_something_of_it_still_finds_it(store: Store) -> None:
@@ -133,9 +134,9 @@ async def test_whoever_has_read_something_of_it_still_finds_it(store: Store) -> 
 async def test_a_wish_is_not_for_what_has_taken_the_place_of_what_it_means(store: Store) -> None:
     await put(store, NOTE)
     admission = Admission(TransitionExecutor(store, KINDS, time.time))
-    assert isinstance(await admission.ask(wish("create")), Accepted)
+    assert isinstance(await admission.admit(*wish("create")), Accepted)
     for kind in ("mci", "vm"):
-        answer = await admission.ask(AdmissionRequest(kind, "/shop/n1", Request("delete"), "ann"))
+        answer = await admission.admit(*requested(kind, "/shop/n1", Request("delete"), "ann"))
         assert isinstance(answer, NotFound), kind
     row = await store.resources.read("/shop/n1")
     assert row is not None
@@ -144,7 +145,7 @@ async def test_a_wish_is_not_for_what_has_taken_the_place_of_what_it_means(store
 
 async def test_what_follows_from_all_kinds_is_made_anew(store: Store) -> None:
     kinds = Kinds(KINDS, store, DEFAULT.scaled(2))
-    executor, view = TransitionExecutor(store, kinds, time.time), Queries(store, kinds)
+    executor, view = TransitionExecutor(store, kinds, time.time), Reader(store, kinds)
     sharing, following, learning = (
         SharedResourceCleanup(Admission(executor)),
         GroupStateReconciler(executor),
@@ -174,9 +175,9 @@ async def test_decisions_by_another_document_are_forgotten(store: Store) -> None
     kinds = Kinds(KINDS, store)
     admission = Admission(TransitionExecutor(store, kinds, time.time))
     await put(store, NOTE)
-    await admission.ask(wish("create"))
+    await admission.admit(*wish("create"))
     await put(store, ONLY_OPEN)
-    answer = await admission.ask(wish("shut"))
+    answer = await admission.admit(*wish("shut"))
     assert isinstance(answer, Rejection)
     assert answer.code is Code.UNKNOWN_ACTION
     row = await store.resources.read("/shop/n1")
@@ -188,21 +189,21 @@ async def test_whoever_registers_waits_for_what_is_being_written(migrated: str, 
     """And it is counted: nothing comes into a state that the document lacks."""
     admission = Admission(TransitionExecutor(store, KINDS, time.time))
     await put(store, NOTE)
-    await admission.ask(wish("create"))
+    await admission.admit(*wish("create"))
     async with Store.open(migrated, connections=2) as other:
         for round in range(20):
             path = f"/shop/r{round}"
-            await admission.ask(wish("create", path))
+            await admission.admit(*wish("create", path))
             lifecycle, version = load(ONLY_OPEN), (await other.lifecycles.read_all())[0]["version"]
             _, left = await asyncio.gather(
-                admission.ask(wish("shut", path)),
+                admission.admit(*wish("shut", path)),
                 other.lifecycles.register(lifecycle, version, ONLY_OPEN, [], SEEN, "ann"),
             )
             row = await store.resources.read(path)
             assert row is not None
             assert (row.snapshot.state == "Shut") == bool(left)
             if left:
-                await admission.ask(wish("delete", path))
+                await admission.admit(*wish("delete", path))
             else:
                 await put(store, NOTE)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -18,8 +17,8 @@ import pytest
 
 from stead.access.lane_use import named
 from stead.catalog import KINDS, infrastructure, scaling, tree
-from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.steps import lease_spec
 from stead.lifecycle.decision import Code, Rejection
@@ -28,6 +27,7 @@ from stead.lifecycle.document import load
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Store
+from tests.action_requests import AuthorizedRequest, changed, requested
 from tests.description import OPENAPI
 
 OTHERS = "edge.b.berlin"
@@ -80,9 +80,9 @@ async def surrounded(door: Admission, kind: str, below: str) -> tuple[str, dict[
     return f"{path}/x", spec
 
 
-async def asked(door: Admission, wish: AdmissionRequest) -> Code | None:
+async def asked(door: Admission, wish: AuthorizedRequest) -> Code | None:
     """Why it was rejected."""
-    answer = await door.ask(wish)
+    answer = await door.admit(*wish)
     if isinstance(answer, Accepted):
         return None
     assert isinstance(answer, Rejection), answer
@@ -92,11 +92,11 @@ async def asked(door: Admission, wish: AdmissionRequest) -> Code | None:
 async def test_every_kind_is_made_on_no_lane_but_an_allowed_one(door: Admission) -> None:
     for number, (kind, action, actor) in enumerate(MAKING):
         path, spec = await surrounded(door, kind, f"/a/n{number}")
-        wish = AdmissionRequest(kind, path, Request(action, actor), "ann", spec, OTHERS)
+        wish = requested(kind, path, Request(action, actor), "ann", spec, OTHERS)
         assert await asked(door, wish) is Code.LANE_NOT_ALLOWED, (kind, action)
         assert await door.executor.store.resources.read(path) is None, (kind, action)
         if kind not in BOOKED:
-            assert await asked(door, replace(wish, lane=MINE)) is None, (kind, action)
+            assert await asked(door, changed(wish, lane=MINE)) is None, (kind, action)
 
 
 FIELDS: Mapping[str, Any] = {
@@ -112,7 +112,7 @@ async def test_every_kind_is_made_with_no_spec_that_names_another_lane(door: Adm
         action, actor = next(beginnings(ALL[kind]))
         path, spec = await surrounded(door, kind, f"/a/n{number}")
         named = FIELDS[field] if isinstance(FIELDS[field], dict) else {field: FIELDS[field]}
-        wish = AdmissionRequest(kind, path, Request(action, actor), "ann", spec | named, MINE)
+        wish = requested(kind, path, Request(action, actor), "ann", spec | named, MINE)
         assert await asked(door, wish) is Code.LANE_NOT_ALLOWED, (kind, field)
         assert await door.executor.store.resources.read(path) is None, (kind, field)
 
@@ -207,8 +207,8 @@ async def test_admission_takes_two_statements_however_many_grants_there_are(stri
     async with Store.open(strict, connections=1) as store:
         await store.pool.execute(GRANTS, grants)
         door, ran = Admission(TransitionExecutor(store, KINDS, time.time)), list[str]()
-        assert await asked(door, AdmissionRequest("vm", "/a/m/g/1", Request("create"), "ann", {}, "sim.1")) is None
+        assert await asked(door, requested("vm", "/a/m/g/1", Request("create"), "ann", {}, "sim.1")) is None
         async with store.pool.acquire() as connection:
             connection.add_query_logger(lambda record: ran.append(record.query))
-        assert await asked(door, AdmissionRequest("vm", "/a/m/g/2", Request("create"), "ann", {}, "sim.1")) is None
+        assert await asked(door, requested("vm", "/a/m/g/2", Request("create"), "ann", {}, "sim.1")) is None
         assert len(ran) == 2, ran

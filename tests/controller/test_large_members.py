@@ -45,7 +45,7 @@ async def enlarge(dsn: str, size: int, *paths: str) -> None:
 
 async def agreeing(one: Controller) -> dict[str, bool | UnknownReason | None]:
     application = assemble_application(one)
-    found = (await application.seen(anonymous()).truth(None, "/", "", 100)).items
+    found = (await application.queries(application.authorization.view(anonymous())).truth(None, "/", "", 100)).items
     return {each.path: each.matches if each.reason is None else UnknownReason(each.reason) for each in found}
 
 

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger
+from tests.action_requests import requested
 from tests.controller.test_queues import Controller, controller
 
 LANE = "libvirt.dc"
@@ -24,10 +24,8 @@ class House(Controller):
     """With nodes, and the step that empties them."""
 
     async def node(self, path: str, action: str = "create") -> Accepted | Rejection:
-        wish = AdmissionRequest(
-            "node", path, Request(action, Actor.ADMIN, on_conflict=OnConflict.REJECT), "root", {}, LANE
-        )
-        answer = await self.admission.ask(wish)
+        wish = requested("node", path, Request(action, Actor.ADMIN, on_conflict=OnConflict.REJECT), "root", {}, LANE)
+        answer = await self.admission.admit(*wish)
         assert isinstance(answer, Accepted | Rejection)
         return answer
 
@@ -89,7 +87,7 @@ async def test_maintenance_moves_machines_away_and_nobody_sees_it(migrated: str)
                 await asyncio.sleep(0.05)
         stop = await one.begin(first, "stop", "machine")  # one request is taken in, and shows at once
         assert await one.state(first) == "STOPPING"
-        again = await one.admission.ask(AdmissionRequest("machine", first, Request("pause"), "ann", {}, LANE))
+        again = await one.admission.admit(*requested("machine", first, Request("pause"), "ann", {}, LANE))
         assert isinstance(again, Rejection)
         await one.report(first)
         assert (await one.on(first), await one.under_way(first)) == (N2, stop)  # and runs after the migration

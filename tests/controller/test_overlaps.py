@@ -10,14 +10,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import Applied, TransitionInput
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Change, Store
 from stead.store.commit import CommitResult, Expansion
+from tests.action_requests import cancel, requested, retry
 from tests.controller.test_groups import GROUP, ME, Engine
 from tests.controller.test_joining import FLEET, TRUCK
 from tests.controller.test_kinds import put
@@ -126,7 +126,7 @@ async def test_one_member_is_waited_for_by_several(migrated: str) -> None:
         )
         first = await one.begin()
         await one.store.pool.execute("DELETE FROM claims")  # as of one that was asked for in the course of another
-        answer = await one.admission.ask(AdmissionRequest("subgroup", f"{GROUP}/g", Request("suspend"), "ann"))
+        answer = await one.admission.admit(*requested("subgroup", f"{GROUP}/g", Request("suspend"), "ann"))
         await one.idle()
         assert isinstance(answer, Accepted), answer
         assert await one.waits() == 3
@@ -142,7 +142,7 @@ async def test_cancelled_group_waits_for_joined_member_and_leaves_it_alone(migra
     async with yard(migrated) as one:
         await one.busy(0)
         operation = await one.begin()
-        assert isinstance(await one.admission.cancel(UUID(operation), "ann", Actor.USER), Accepted)
+        assert isinstance(await cancel(one.admission, UUID(operation), "ann"), Accepted)
         await one.idle()
         row = await one.store.resources.read(vm(0))
         assert row is not None
@@ -171,7 +171,7 @@ async def test_retry_asks_joined_member_that_failed(migrated: str) -> None:
         await one.says(0, word=Trigger.FAILED)
         assert await one.record(operation) == ("failed", 0, 1)
         assert await one.store.groups.list_failed_members(operation, "", 9) == [vm(0)]
-        again = await one.admission.retry(UUID(operation), "ann", Actor.USER, force=True, reason="it failed")
+        again = await retry(one.admission, UUID(operation), "ann", Actor.USER, force=True, reason="it failed")
         await one.idle()
         assert isinstance(again, Accepted), again
         assert (await one.record(again.operation))[1] == 1
@@ -200,7 +200,7 @@ async def test_group_ends_after_hidden_action_of_its_members(migrated: str) -> N
                   VALUES ($1, $2, $3, 1, 'sim.a', gen_random_uuid())"""
         async with store.pool.acquire() as connection:
             await connection.executemany(text, rows)
-        answer = await one.admission.ask(AdmissionRequest("fleet", "/ns/f", Request("check"), "ann"))
+        answer = await one.admission.admit(*requested("fleet", "/ns/f", Request("check"), "ann"))
         await one.idle()
         assert isinstance(answer, Accepted), answer
         assert (await one.record(answer.operation))[:2] == ("", 1)

@@ -13,8 +13,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from stead.application import Queries
 from stead.application.history import past
+from stead.application.reader import Reader
 from stead.controller.execution.executor import TransitionExecutor
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import StateClass
@@ -51,7 +51,7 @@ async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
             far_ahead = itertools.count(1e9, 1e9)  # whatever runs is due by the next step
             executor, view, run = (
                 TransitionExecutor(store, KINDS, lambda: next(far_ahead)),
-                Queries(store, KINDS),
+                Reader(store, KINDS),
                 uuid4().hex,
             )
             kinds = {f"/{run}/{i:02}": DRIVEN[i % len(DRIVEN)] for i in range(AT_ONCE)}

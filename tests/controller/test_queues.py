@@ -13,8 +13,7 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted, NotFound
 from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.definition import Lifecycle
@@ -23,6 +22,7 @@ from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.commit import Custody
 from tests import background
+from tests.action_requests import cancel, promote, requested, retry
 from tests.engine import engine_without_bus
 
 ME = Custody("agent", 1)
@@ -51,7 +51,7 @@ class Controller:
         said = {name: extra.pop(name) for name in ("force", "reason", "actor") if name in extra}
         request = Request(action, on_conflict=OnConflict.QUEUE, **said)
         rest: dict[str, Any] = {"principal": "ann", "lane": "sim.a", **extra}
-        return await self.admission.ask(AdmissionRequest(kind, path, request, **rest))
+        return await self.admission.admit(*requested(kind, path, request, **rest))
 
     async def wait(self, path: str, action: str, kind: str = "vm", **extra: Any) -> str:
         """Ask, and be queued."""
@@ -137,7 +137,7 @@ async def test_whoever_does_not_want_to_wait_is_refused(migrated: str) -> None:
         await c.make(VM)
         await c.begin(VM, "reboot")
         for choice in (OnConflict.DEFAULT, OnConflict.REJECT):
-            answer = await c.admission.ask(AdmissionRequest("vm", VM, Request("suspend", on_conflict=choice), "ann"))
+            answer = await c.admission.admit(*requested("vm", VM, Request("suspend", on_conflict=choice), "ann"))
             assert isinstance(answer, Rejection)
         assert await c.store.queues.read(VM) is None  # made on first use
 
@@ -149,7 +149,7 @@ async def test_the_lifecycle_may_say_that_an_action_waits(migrated: str) -> None
         await c.make(VM)
         await c.begin(VM, "reboot")
         ask = [Request("suspend"), Request("suspend", on_conflict=OnConflict.REJECT)]
-        waits, refused = [await c.admission.ask(AdmissionRequest("vm", VM, request, "ann")) for request in ask]
+        waits, refused = [await c.admission.admit(*requested("vm", VM, request, "ann")) for request in ask]
         assert isinstance(waits, Accepted)
         assert waits.position == 1
         assert isinstance(refused, Rejection)
@@ -176,9 +176,9 @@ async def test_one_that_waits_is_put_first(migrated: str) -> None:
         await c.make(VM)
         running = await c.begin(VM, "reboot")
         one, two, three = [await c.wait(VM, action) for action in ("suspend", "resume", "suspend")]
-        assert await c.admission.promote(UUID(three), "bob", Actor.USER) == Accepted(three, position=1)
+        assert await promote(c.admission, UUID(three), "bob") == Accepted(three, position=1)
         assert await c.order(VM) == [three, one, two]
-        await c.admission.promote(UUID(two), "bob", Actor.USER)
+        await promote(c.admission, UUID(two), "bob")
         assert await c.order(VM) == [two, three, one]
         line = (await c.lines(VM))[-1]
         assert (line["trigger"], line["word"], line["principal"], str(line["operation"])) == (
@@ -187,11 +187,11 @@ async def test_one_that_waits_is_put_first(migrated: str) -> None:
             "bob",
             two,
         )
-        refusal = await c.admission.promote(UUID(running), "bob", Actor.USER)
+        refusal = await promote(c.admission, UUID(running), "bob")
         assert isinstance(refusal, Rejection)
         assert refusal.code is Code.NOT_QUEUED
-        assert isinstance(await c.admission.promote(UUID(int=0), "bob", Actor.USER), NotFound)
-        await c.admission.promote(UUID(three), "bob", Actor.USER)
+        assert isinstance(await promote(c.admission, UUID(int=0), "bob"), NotFound)
+        await promote(c.admission, UUID(three), "bob")
         await c.report(VM)
         assert await c.under_way(VM) == three
 
@@ -202,18 +202,18 @@ async def test_one_that_waits_is_cancelled_and_never_begins(migrated: str) -> No
         await c.make(VM)
         await c.begin(VM, "suspend")
         one, two = [await c.wait(VM, action) for action in ("reboot", "resume")]
-        assert await c.admission.cancel(UUID(one), "bob", Actor.USER) == Accepted(one)
+        assert await cancel(c.admission, UUID(one), "bob") == Accepted(one)
         record = await c.operation(one)
         assert (record["outcome"], record["position"], record["failed"]) == ("cancelled", None, 1)
         assert (await c.operation(two))["position"] == 1
         line = (await c.lines(VM))[-1]
         assert (line["trigger"], line["word"], line["principal"]) == ("cancel", "reboot", "bob")
-        again = await c.admission.cancel(UUID(one), "bob", Actor.USER)
+        again = await cancel(c.admission, UUID(one), "bob")
         assert isinstance(again, Rejection)
         assert again.code is Code.ENDED
         await c.report(VM)
         assert await c.under_way(VM) == two
-        retried = await c.admission.retry(UUID(one), "ann", Actor.USER)  # it waits again, since it did before
+        retried = await retry(c.admission, UUID(one), "ann", Actor.USER)  # it waits again, since it did before
         assert isinstance(retried, Accepted)
         assert retried.position == 1
 
@@ -223,11 +223,11 @@ async def test_what_is_somebody_elses_is_neither_cancelled_nor_put_first(migrate
         await c.make(MACHINE, "deploy", "machine")
         await c.begin(MACHINE, "reboot", "machine")
         id = UUID(await c.wait(MACHINE, "migrate", "machine", actor=Actor.ADMIN))
-        for ask in (c.admission.cancel, c.admission.promote):
-            refusal = await ask(id, "ann", Actor.USER)
+        for ask in (cancel, promote):
+            refusal = await ask(c.admission, id, "ann")
             assert isinstance(refusal, Rejection)
             assert refusal.code is Code.NOT_THE_ACTOR
-            assert isinstance(await ask(id, "root", Actor.ADMIN), Accepted) or ask == c.admission.promote
+            assert isinstance(await ask(c.admission, id, "root", Actor.ADMIN), Accepted) or ask == promote
             id = UUID(await c.wait(MACHINE, "migrate", "machine", actor=Actor.ADMIN))
 
 
@@ -327,7 +327,7 @@ async def test_what_cannot_begin_at_its_turn_is_refused_and_the_next_is_tried(mi
             record["reasons"],
         )
         await c.report(VM)
-        again = await c.admission.retry(UUID(refused), "ann", Actor.USER)
+        again = await retry(c.admission, UUID(refused), "ann", Actor.USER)
         assert isinstance(again, Accepted)
         assert again.position is None
 
@@ -393,7 +393,7 @@ async def test_the_last_one_of_a_queue_that_stops_may_be_cancelled(migrated: str
         await c.begin(VM, "create")
         id = await c.wait(VM, "suspend")
         await c.store.queues.stop(VM)
-        await c.admission.cancel(UUID(id), "ann", Actor.USER)
+        await cancel(c.admission, UUID(id), "ann")
         assert await c.store.queues.read(VM) is None
 
 

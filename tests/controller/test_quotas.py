@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
+from tests.action_requests import requested
 from tests.controller.test_queues import Controller, controller
 
 LANE = "libvirt.dc"
@@ -17,10 +17,8 @@ ACCOUNT, SPACE = "/acme", "/acme/space"
 
 
 async def make(one: Controller, name: str, action: str = "deploy", kind: str = "machine", **spec: object) -> object:
-    wish = AdmissionRequest(
-        kind, f"{SPACE}/{name}", Request(action, on_conflict=OnConflict.REJECT), "ann", spec, LANE
-    )
-    return await one.admission.ask(wish)
+    wish = requested(kind, f"{SPACE}/{name}", Request(action, on_conflict=OnConflict.REJECT), "ann", spec, LANE)
+    return await one.admission.admit(*wish)
 
 
 async def used(one: Controller, path: str = ACCOUNT) -> dict[str, int]:

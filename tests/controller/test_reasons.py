@@ -12,14 +12,14 @@ import pytest
 
 from stead.application.health import Health
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children, Report, Request, TimerDue
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.store import Row, Store
+from tests.action_requests import requested
 from tests.api.cell import EVENTS, RESERVATIONS
 from tests.controller.test_lanes import BOOKED
 from tests.controller.test_queues import ME
@@ -39,7 +39,7 @@ class House:
     def __post_init__(self) -> None:
         one = engine_without_bus(self.store, clock=lambda: time.time() + self.now)
         self.executor, self.admission = one.controller.executor, one.controller.admission
-        self.custody, self.view = one.controller.custody, one.application.view
+        self.custody, self.view = one.controller.custody, one.application.reader
 
     async def put(self, path: str, kind: str, state: str, spec: dict[str, Any]) -> None:
         insert = "INSERT INTO resources (path, kind, state, lane, spec, token) VALUES ($1, $2, $3, $4, $5, $6)"
@@ -112,8 +112,8 @@ async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: Hous
             await house.put(at, of, rests, {})
         if lifecycle.state(state).cls is not StateClass.ABSENT:
             await house.put(path, kind, state, spec)
-        answer = await house.admission.ask(
-            AdmissionRequest(kind, path, Request(action, actor, reason="x"), "ann", spec, LANE)
+        answer = await house.admission.admit(
+            *requested(kind, path, Request(action, actor, reason="x"), "ann", spec, LANE)
         )
         if not isinstance(answer, Accepted) or not answer.operation:
             continue
@@ -169,9 +169,9 @@ async def test_operation_that_is_preempted_names_what_took_over(house: House) ->
             for at, of, rests in around:
                 await house.put(at, of, rests, {})
             await house.put(path, kind, state, spec)
-            begun = await house.admission.ask(AdmissionRequest(kind, path, Request(first, actor), "ann", spec, LANE))
+            begun = await house.admission.admit(*requested(kind, path, Request(first, actor), "ann", spec, LANE))
             request = Request(action.name, Actor(action.by[0]))
-            over = await house.admission.ask(AdmissionRequest(kind, path, request, "bob", {}, LANE))
+            over = await house.admission.admit(*requested(kind, path, request, "bob", {}, LANE))
             if isinstance(begun, Accepted) and isinstance(over, Accepted):
                 record = await house.store.operations.read(UUID(begun.operation))
                 if record is not None and record["outcome"] == Outcome.PREEMPTED:

@@ -28,11 +28,11 @@ async def test_refresh_answers_with_what_was_observed_and_the_age_of_the_rest(
         groups = """INSERT INTO resources (path, kind, state, token) VALUES
                     ($1, 'mci', 'Running', gen_random_uuid()), ($2, 'subgroup', 'Running', gen_random_uuid())"""
         await one.store.pool.execute(groups, MCI, GROUP)
-        before = await asked.seen(anonymous()).overview()
+        before = await asked.queries(asked.authorization.view(anonymous())).overview()
         for _ in range(2):  # what was just changed, and what is as it was believed to be
             await world.drift("stop", tokens=[await token(one, paths(4)[1])])
             began = datetime.now(UTC)
-            found = await asked.seen(anonymous()).standing(MCI, refresh=True)
+            found = await asked.queries(asked.authorization.view(anonymous())).standing(MCI, refresh=True)
             assert found is not None
             assert found.summary == "Partial-Suspended:2 (R:1/4)"
             assert found.resource.members == {"Running": 1, "Suspended": 2, "Terminated": 1}
@@ -44,10 +44,10 @@ async def test_refresh_answers_with_what_was_observed_and_the_age_of_the_rest(
         assert found.observed is not None
         assert left == {("Suspended", UnknownReason.STILL, 2), ("Terminated", UnknownReason.FINAL, 1)}
         assert (found.observed.members, found.observed.calls, found.observed.calls_saved) == (1, 1, 3)
-        after = await asked.seen(anonymous()).overview()
+        after = await asked.queries(asked.authorization.view(anonymous())).overview()
         assert (after.calls_made or 0) - (before.calls_made or 0) == 2
         assert (after.calls_saved or 0) - (before.calls_saved or 0) == 3 + 3
-        kept = await asked.seen(anonymous()).standing(MCI)
+        kept = await asked.queries(asked.authorization.view(anonymous())).standing(MCI)
         assert kept is not None
         assert kept.observed is None
 
@@ -60,7 +60,7 @@ async def test_refresh_without_an_agent_says_that_no_agent_answered(
         groups = "INSERT INTO resources (path, kind, state, token) VALUES ($1, 'mci', 'Running', gen_random_uuid())"
         await one.store.pool.execute(groups, MCI)
         await one.store.pool.execute("UPDATE resources SET lane = 'sim.nowhere' WHERE kind = 'vm'")
-        found = await asked.seen(anonymous()).standing(MCI, refresh=True)
+        found = await asked.queries(asked.authorization.view(anonymous())).standing(MCI, refresh=True)
         assert found is not None
         assert found.observed is not None
         assert [(left.state, left.reason, left.members) for left in found.observed.unobserved] == [

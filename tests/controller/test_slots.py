@@ -9,8 +9,7 @@ from uuid import UUID
 import pytest
 
 from stead.bus import Bus
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.dispatch.publisher import send
 from stead.controller.dispatch.slots import COLLECT_SECONDS, SlotAllocator
 from stead.controller.execution.executor import TransitionInput
@@ -18,9 +17,10 @@ from stead.controller.reconcilers.timers import TimerService
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Report, Request, TimerDue
 from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, Trigger
+from stead.lifecycle.rows import Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store.commit import CommitResult
+from tests.action_requests import cancel, requested
 from tests.controller.test_groups import GROUP, ME, Engine, engine
 
 
@@ -109,8 +109,8 @@ async def test_order_on_a_free_lane_is_granted_while_slots_of_another_are_collec
         assert slots.dividing is not None
         assert not slots.dividing.done()
         started = asyncio.get_running_loop().time()
-        wish = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "other.a")
-        assert isinstance(await e.admission.ask(wish), Accepted)
+        wish = requested("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "other.a")
+        assert isinstance(await e.admission.admit(*wish), Accepted)
         await e.idle()
         await slots.giving
         assert (await in_flight(e))["other.a"] == 1
@@ -124,8 +124,8 @@ async def test_waiting_order_is_split_where_fewer_slots_are_free_than_it_has_mem
         slots = with_grants(e)
         await limit(e, "aws", 30)
         await e.make(["Running"] * 100, lanes=["aws.a"])
-        slow = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
-        assert isinstance(await e.admission.ask(slow), Accepted)
+        slow = requested("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
+        assert isinstance(await e.admission.admit(*slow), Accepted)
         await settle(e, slots)
         (held,) = e.sent
         e.sent.clear()
@@ -165,8 +165,8 @@ async def test_a_small_action_does_not_wait_behind_a_huge_one(migrated: str) -> 
         await e.make(["Running"] * 200, lanes=["aws.a"])
         await e.ask("suspend")
         await settle(e, slots)
-        wish = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
-        assert isinstance(await e.admission.ask(wish), Accepted)
+        wish = requested("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
+        assert isinstance(await e.admission.admit(*wish), Accepted)
         await settle(e, slots)
         turns = 0
         while not any(m["path"] == "/ns/other/g/1" for order in e.sent for m in order["members"]):
@@ -200,13 +200,13 @@ async def test_room_is_kept_until_whoever_had_the_order_can_no_longer_act(migrat
         await limit(e, "aws", 1)
         await e.make(["Running"] * 2, lanes=["aws.a"])
         one, other = f"{GROUP}/g/00000", f"{GROUP}/g/00001"
-        begun = await e.admission.ask(AdmissionRequest("vm", one, Request("suspend"), "ann"))
+        begun = await e.admission.admit(*requested("vm", one, Request("suspend"), "ann"))
         assert isinstance(begun, Accepted)
         await settle(e, slots)
         ((order,), e.sent) = e.sent, []
         await e.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
-        await e.admission.ask(AdmissionRequest("vm", other, Request("suspend"), "ann"))
-        await e.admission.cancel(UUID(begun.operation), "ann", Actor.USER)  # its agent is fenced off and waited out
+        await e.admission.admit(*requested("vm", other, Request("suspend"), "ann"))
+        await cancel(e.admission, UUID(begun.operation), "ann")  # its agent is fenced off and waited out
         await slots._grant(["aws.a"], split=False)
         assert e.sent == []
         e.executor.clock = lambda: 2000.0
@@ -280,7 +280,7 @@ async def test_a_region_that_is_never_empty_gives_way_when_it_had_its_share(migr
         await limit(e, "aws", 2, regions=1)
         await e.make(["Running"] * 12, lanes=["aws.a", "aws.b"])
         for i in range(12):
-            await e.admission.ask(AdmissionRequest("vm", f"{GROUP}/g/{i:05}", Request("suspend"), "ann"))
+            await e.admission.admit(*requested("vm", f"{GROUP}/g/{i:05}", Request("suspend"), "ann"))
         await settle(e, slots)
         assert await in_flight(e) == {"aws.a": 2}
         await finish(e, most=1)
@@ -331,8 +331,8 @@ async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
             "UPDATE resources SET spec = jsonb_build_object('userData', repeat('x', 40000)) WHERE kind = 'vm'"
         )
         await e.ask("suspend")
-        small = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "sim.a")
-        assert isinstance(await e.admission.ask(small), Accepted)
+        small = requested("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "sim.a")
+        assert isinstance(await e.admission.admit(*small), Accepted)
         await settle(e, slots)
         assert [len(order["members"]) for order in e.sent] == [61, 1]
         await send(e.executor, bus, e.sent)

@@ -11,10 +11,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from stead.application import Queries
+from stead.application.reader import Reader
 from stead.application.stuck import Stuck, span, stuck
 from stead.catalog import KINDS
-from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution.executor import TransitionInput
 from stead.controller.reconcilers.durations import DurationLearner
 from stead.controller.reconcilers.timers import TimerService
@@ -24,6 +23,7 @@ from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.agents import PresentAgent
 from stead.store.statements import statement
+from tests.action_requests import requested
 from tests.controller.healers.test_learning import database
 from tests.controller.test_queues import MACHINE, ME, VM, Controller, controller
 
@@ -55,7 +55,7 @@ class Night:
         self.passed = 0.0
         c.executor.clock = self.now
         self.clock = TimerService(c.executor)
-        self.view = Queries(c.store, KINDS)
+        self.view = Reader(c.store, KINDS)
         self.view.usual.clock = self.now
         self.view.usual.fresh = 0.0
 
@@ -377,7 +377,7 @@ INFRASTRUCTURE = {
 
 async def test_stuck_lists_what_waits_for_an_absent_agent_until_it_comes(migrated: str) -> None:
     async with night(migrated) as n:
-        await n.c.admission.ask(AdmissionRequest("mci", "/shop/web", Request("create"), "ann", INFRASTRUCTURE))
+        await n.c.admission.admit(*requested("mci", "/shop/web", Request("create"), "ann", INFRASTRUCTURE))
         await n.c.begin("/shop/vms/g/1", "create", "vm", lane="sim.z")
         await n.c.begin("/shop/vms/g/2", "create", "vm", lane="sim.a")
         assert await n.stuck() == []  # an agent may be starting

@@ -15,8 +15,7 @@ from stead.access.caller import anonymous
 from stead.application import Application, DriftReport
 from stead.build import assemble_application
 from stead.bus.messages import StateLine
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.observation.observer import ProviderObserver, UnknownReason
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
@@ -24,6 +23,7 @@ from stead.drivers.base import PROBE, Member
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import DEFAULT
 from stead.store import Row
+from tests.action_requests import requested
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
 
@@ -53,7 +53,7 @@ def service(one: Controller, observer: ProviderObserver | None = None) -> Applic
 
 
 async def every(one: Application, below: str = "/", **options: Any) -> list[DriftReport]:
-    return list((await one.seen(anonymous()).truth(None, below, "", 100, **options)).items)
+    return list((await one.queries(one.authorization.view(anonymous())).truth(None, below, "", 100, **options)).items)
 
 
 async def token(one: Controller, path: str) -> str:
@@ -179,7 +179,7 @@ class Told(ProviderObserver):
     async def look(self, rows: Iterable[Row], patience: float = 0.0) -> dict[str, StateLine | UnknownReason]:
         found = list(rows)
         if self.meanwhile:
-            answer = await self.one.admission.ask(AdmissionRequest("vm", PATH, Request(self.meanwhile), "ann"))
+            answer = await self.one.admission.admit(*requested("vm", PATH, Request(self.meanwhile), "ann"))
             assert isinstance(answer, Accepted)
         return {row.path: StateLine(row.snapshot.fence, self.seen, row.path, revision=self.revision) for row in found}
 
@@ -214,7 +214,8 @@ async def test_a_page_begins_with_the_path_itself(migrated: str, nats_server: Na
         async def pages(below: str, limit: int, kind: str | None = None) -> list[list[str]]:
             found, after = [], ""
             while True:
-                page = await asked.seen(anonymous()).truth(kind, below, after, limit, fresh=False)
+                queries = asked.queries(asked.authorization.view(anonymous()))
+                page = await queries.truth(kind, below, after, limit, fresh=False)
                 found.append([item.path for item in page.items])
                 if page.next is None:
                     return found

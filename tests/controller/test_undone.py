@@ -6,11 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Trigger
+from tests.action_requests import requested
 from tests.controller.test_queues import ME, Controller, controller
 
 APP = "/lab/site/cluster/app"
@@ -19,9 +19,7 @@ APP = "/lab/site/cluster/app"
 async def ask(one: Controller, action: str, image: str) -> str:
     """As if its site were there."""
     request = Request(action, within=True)
-    answer = await one.admission.ask(
-        AdmissionRequest("appinst", APP, request, "ann", {"image": image}, "edge.lab.site")
-    )
+    answer = await one.admission.admit(*requested("appinst", APP, request, "ann", {"image": image}, "edge.lab.site"))
     assert isinstance(answer, Accepted)
     return answer.operation
 

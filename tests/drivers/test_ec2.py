@@ -15,8 +15,7 @@ import pytest
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.dev.children import free_port
 from stead.dev.engines import Nats
 from stead.drivers import registry
@@ -28,6 +27,7 @@ from stead.drivers.ec2.launches import Launch
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT
+from tests.action_requests import requested
 from tests.drivers.conformance import Conformance, World, create, known, look, until
 from tests.drivers.ec2 import ACTIONS, REGION, ROOT, Ec2Cloud, Ec2World, Planned
 from tests.drivers.test_sim import saying
@@ -493,8 +493,8 @@ async def test_a_vm_through_every_layer(
         brisk = world.driver(timeout=Pace().call)
         async with running(Agent(bus, "a1", {lane: brisk}).run()):
             for action, state in steps.items():
-                wish = AdmissionRequest("vm", PATH, Request(action), "ann", world.other_spec(), lane)
-                assert isinstance(await one.admission.ask(wish), Accepted)
+                wish = requested("vm", PATH, Request(action), "ann", world.other_spec(), lane)
+                assert isinstance(await one.admission.admit(*wish), Accepted)
                 await settled(one, state)
         await brisk.close()
         row = await one.store.resources.read(PATH)

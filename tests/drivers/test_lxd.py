@@ -16,8 +16,7 @@ import pytest
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.dev.engines import Nats
 from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
@@ -26,6 +25,7 @@ from stead.drivers.lxd.making import mark_of, name_of
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT
+from tests.action_requests import requested
 from tests.drivers.conformance import Conformance, create, known, look, until
 from tests.drivers.lxd_server import Lxd, missing
 from tests.drivers.lxd_world import LxdWorld, Proxy, saying, with_verb
@@ -479,7 +479,7 @@ class TestThroughEveryLayer:
             await bus.connect(60)
             async with running(Agent(bus, "a1", {lane: driver}).run()):
                 for action, state in LIFE.items():
-                    answer = await one.admission.ask(AdmissionRequest("vm", PATH, Request(action), "ann", spec, lane))
+                    answer = await one.admission.admit(*requested("vm", PATH, Request(action), "ann", spec, lane))
                     assert isinstance(answer, Accepted)
                     await settled(one, state)
             row = await one.store.resources.read(PATH)

@@ -14,14 +14,15 @@ import asyncpg
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, NotFound
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.store import Row
+from tests.action_requests import requested
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration import whole
 
@@ -81,8 +82,8 @@ class Edge:
     async def say(self, action: str, path: str, spec: Mapping[str, Any] | None = None, **how: Any) -> Any:
         """Ask for something; the answer, whatever it is."""
         kind = KINDS[path.count("/") - 1]
-        wish = AdmissionRequest(kind, path, Request(action, **how), "ann", spec or {}, self.lane)
-        return await self.door.ask(wish)
+        wish = requested(kind, path, Request(action, **how), "ann", spec or {}, self.lane)
+        return await self.door.admit(*wish)
 
     async def ask(self, action: str, path: str, spec: Mapping[str, Any] | None = None, **how: Any) -> UUID:
         """Ask for something that is to be accepted; its operation."""
@@ -94,7 +95,7 @@ class Edge:
         """Ask for something that is not to be; what is said."""
         answer = await self.say(action, path, spec, **how)
         assert isinstance(answer, Rejection | NotFound), answer
-        return answer.what if isinstance(answer, NotFound) else "; ".join(r.says for r in answer.reasons)
+        return answer.message if isinstance(answer, NotFound) else "; ".join(r.says for r in answer.reasons)
 
     async def do(self, action: str, path: str, spec: Mapping[str, Any] | None = None, **how: Any) -> str:
         """Ask for something and wait for its end; the outcome."""

@@ -10,7 +10,7 @@ import pytest
 
 from stead.agent.site import LANES, SiteStateUnavailable
 from stead.application.drift import truth
-from stead.application.queries import Queries
+from stead.application.reader import Reader
 from stead.bus.endpoints import AgentRequests
 from stead.catalog import KINDS
 from stead.catalog.edge import LANE
@@ -233,7 +233,7 @@ async def test_what_is_there_as_its_spec_says_agrees_with_what_is_believed(edge:
         await ready(edge)
         assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
         assert await edge.do("update", cluster, {"nodes": 2}) == "succeeded"
-        (beside,) = (await truth(Queries(edge.one.store, KINDS), edge.one.observer, None, cluster, "", 10)).items
+        (beside,) = (await truth(Reader(edge.one.store, KINDS), edge.one.observer, None, cluster, "", 10)).items
         assert (beside.recorded, beside.observed, beside.matches) == ("Ready", "Ready", True)
 
 

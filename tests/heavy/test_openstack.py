@@ -22,7 +22,7 @@ from stead.lifecycle.rows import ABSENT, BROKEN
 from stead.secrets import secret
 from tests.drivers import conformance
 from tests.drivers.conformance import Conformance, create, known, look, until
-from tests.heavy.openstack.caller import READY, Asked, Came
+from tests.heavy.openstack.caller import READY, ActionRequest, Came
 from tests.heavy.openstack.cloud import OpenStack
 from tests.heavy.openstack.proxy import Proxy, of_lock, saying
 from tests.heavy.openstack.settings import PAGE, PASSWORD, REGION
@@ -88,7 +88,7 @@ async def caller(world: OpenStackWorld, members: list[Member]) -> AsyncIterator[
         cwd=ROOT,
     )
     try:
-        send(process, msgspec.json.encode(Asked(world.config(timeout=10), members, 60)) + b"\n")
+        send(process, msgspec.json.encode(ActionRequest(world.config(timeout=10), members, 60)) + b"\n")
         assert process.stdout is not None
         assert (await process.stdout.readline()).decode().strip() == READY
         yield process

@@ -33,11 +33,11 @@ from stead import build as controller_engine
 from stead.agent import build
 from stead.agent.order_work import OrderExecution
 from stead.bus import Bus, Delivery
-from stead.controller.admission.request import AdmissionRequest
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.store.statements import _SQL
+from tests.action_requests import requested
 
 PACE = Pace(custody=6, call=2, resend=1, again=1)
 """Short waits, but custody that a busy machine does not lose."""
@@ -203,8 +203,8 @@ async def be_controller(what: Mapping[str, Any], line: Line) -> None:
         async def ask(wish: Mapping[str, Any]) -> None:
             request = Request(wish["action"], force=wish.get("force", False), reason=wish.get("reason", ""))
             kind, spec = wish.get("kind", "vm"), wish.get("spec", {"cpu": 2})
-            asked = AdmissionRequest(kind, wish["path"], request, "ann", spec, wish["lane"], wish["key"])
-            answer = await engine.controller.admission.ask(asked)
+            asked = requested(kind, wish["path"], request, "ann", spec, wish["lane"], wish["key"])
+            answer = await engine.controller.admission.admit(*asked)
             line.say({"answer": {"kind": type(answer).__name__, **asdict(answer)}})
 
         for healer in engine.controller.healers:

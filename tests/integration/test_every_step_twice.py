@@ -9,24 +9,27 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
 
+from stead.access.authorized import Authorized
 from stead.bus import Bus, Delivery
 from stead.bus.consumer import Consumer
 from stead.bus.endpoints import AgentRequests
 from stead.bus.errors import BusError
 from stead.bus.messages import Report
 from stead.bus.publisher import Outgoing, Publisher
-from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest
 from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
 from stead.controller.reconcilers.redispatch import RedispatchReconciler
 from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle import events
 from stead.lifecycle.events import FullState, TimerDue
+from tests.action_requests import AuthorizedRequest
 from tests.integration.doomed import ACK_WAIT
 from tests.integration.grounds import Ground, Grounds
 from tests.integration.within import agent, ask, controller, settled
@@ -136,22 +139,23 @@ def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
 
 def requests(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """Each request is made by two callers at once with the same key, and again with every later one."""
-    original = Admission.ask
-    earlier: dict[str, tuple[AdmissionRequest, str]] = {}
+    original = Admission.admit
+    earlier: dict[str, tuple[AuthorizedRequest, Accepted]] = {}
 
-    async def twice(admission: Admission, wish: AdmissionRequest) -> Any:
+    async def twice(admission: Admission, request: ActionRequest, authorized: Authorized) -> Any:
         seen["requests"] += 1
-        first, second = await asyncio.gather(*(original(admission, wish) for _ in range(2)))
+        first, second = await asyncio.gather(*(original(admission, request, authorized) for _ in range(2)))
         assert isinstance(first, Accepted)
         assert isinstance(second, Accepted)
         assert first.operation == second.operation
         assert [answer.repeated or answer.joined for answer in (first, second)].count(False) == 1
-        for old, operation in earlier.values():
-            assert await original(admission, old) == Accepted(operation, repeated=True)
-        earlier[wish.key] = wish, first.operation
+        for old, answer in earlier.values():
+            again = replace(answer, joined=False, repeated=True)
+            assert await original(admission, *old) == again
+        earlier[request.key] = (request, authorized), first
         return first
 
-    patch.setattr(Admission, "ask", twice)
+    patch.setattr(Admission, "admit", twice)
 
 
 def dispatches(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:

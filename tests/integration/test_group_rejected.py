@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from stead.agent.order_results import MAX_TRIES
-from stead.application import Queries
 from stead.application.group_status import standing
+from stead.application.reader import Reader
 from tests.integration.grounds import Grounds
 from tests.integration.test_infrastructures import Place, place
 from tests.integration.whole import until
 
 
 async def text(here: Place, name: str) -> str:
-    group = await standing(Queries(here.one.store, here.one.executor.kinds), f"/{here.ns}/{name}")
+    group = await standing(Reader(here.one.store, here.one.executor.kinds), f"/{here.ns}/{name}")
     assert group is not None
     return group.summary
 

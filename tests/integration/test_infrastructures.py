@@ -13,13 +13,14 @@ from uuid import UUID
 
 import pytest
 
-from stead.application import AcceptedRequest, Application, Asked, Caller, Explanation, InvalidRequest
+from stead.application import Accepted, ActionRequest, Application, Caller, Explanation, InvalidRequest
+from stead.application.authorized_commands import request_action, retry_operation
 from stead.build import assemble_application
 from stead.controller.runtime import Controller
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.pace import DEFAULT, Pace
-from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnPartial
+from tests.action_requests import cancel
 from tests.drivers.cloud import SimWorld
 from tests.integration.grounds import Grounds
 from tests.integration.whole import agent, controller, until
@@ -47,12 +48,13 @@ class Place:
 
     async def ask(self, name: str, action: str, spec: dict[str, Any] | None = None, **how: Any) -> UUID:
         answer = await self.answer(name, action, spec, **how)
-        assert isinstance(answer, AcceptedRequest), answer
+        assert isinstance(answer, Accepted), answer
         return UUID(answer.operation)
 
     async def answer(self, name: str, action: str, spec: dict[str, Any] | None = None, **how: Any) -> object:
         kind = "mci" if name.count("/") == 0 else "subgroup"
-        return await self.service.ask(Asked(f"/{self.ns}/{name}", action, kind, spec or {}, **how), ANN)
+        request = ActionRequest(f"/{self.ns}/{name}", action, kind, spec or {}, **how)
+        return await request_action(self.service, request, ANN)
 
     @property
     def service(self) -> Application:
@@ -174,7 +176,7 @@ async def test_twenty_ask_at_the_same_moment_and_what_they_share_is_made_once(gr
             calls = Counter(call["verb"] for call in await here.worlds[provider].recorded())
             assert (calls["create-network"], calls["create-securitygroup"]) == (1, 1)
         (network,) = (row for row in await here.rows("network") if row.lane.startswith("aws"))
-        refused = await here.service.ask(Asked(network.path, "delete"), ANN)
+        refused = await request_action(here.service, ActionRequest(network.path, "delete"), ANN)
         assert f"/{here.ns}/web" in str(refused), "it says who uses it"
 
 
@@ -289,7 +291,7 @@ async def test_more_vms_that_could_not_be_made_are_not_asked_for_blindly(grounds
         await here.worlds["aws"].fault(kind="fail", verb="create", members=True, code="Broken", times=1)
         more = await here.ask("web/front", "scale-out", {"size": 3})
         assert await here.outcome(more) == "failed"
-        refused = await here.service.retry(more, ANN)
+        refused = await retry_operation(here.service, more, ANN)
         assert isinstance(refused, Rejection)
         assert refused.code is Code.NOT_RETRYABLE
         assert "ask anew" in refused.reasons[0].says
@@ -302,13 +304,15 @@ async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: 
         assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "succeeded"
         for name in ("web", "web/front"):
             nothing = await here.answer(name, "refine")
-            assert isinstance(nothing, AcceptedRequest)
+            assert isinstance(nothing, Accepted)
             assert nothing.no_change
             for action in ("suspend", "resume", "reboot"):
                 refused = await here.answer(name, action)
                 assert isinstance(refused, Rejection), (name, action)
                 assert refused.code is Code.NO_MEMBER
-                said = await here.service.explain(Asked(f"/{here.ns}/{name}", action), ANN)
+                said = await here.service.explain(
+                    ActionRequest(f"/{here.ns}/{name}", action), here.service.authorization.view(ANN)
+                )
                 assert isinstance(said, Explanation)
                 assert not said.allowed
                 assert said.reasons == refused.reasons
@@ -368,7 +372,7 @@ async def test_a_creation_that_is_cancelled_while_it_is_prepared_leaves_nothing(
             return "is being made" in await here.says(operation)
 
         await until(waits)
-        await here.one.admission.cancel(operation, "ann", Actor.USER)
+        await cancel(here.one.admission, operation, "ann")
         assert await here.outcome(operation) == "cancelled"
         assert await here.state("web") == "Failed"
         assert not await here.vms("web")

@@ -9,11 +9,11 @@ import pytest
 
 from stead.access.caller import anonymous
 from stead.build import assemble_application
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
 from stead.store.masking import MASK, masked
+from tests.action_requests import requested
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, controller, settled
 
@@ -37,7 +37,7 @@ async def test_password_in_environment_is_neither_in_the_journal_nor_in_an_opera
 ) -> None:
     async with controller(migrated, nats_server, cell) as one, agent(nats_server, cell, world):
         lane = f"{world.provider}.{world.region}"
-        accepted = await one.admission.ask(AdmissionRequest("vm", PATH, Request("create"), "ann", SPEC, lane))
+        accepted = await one.admission.admit(*requested("vm", PATH, Request("create"), "ann", SPEC, lane))
         assert isinstance(accepted, Accepted)
         await settled(one, "Running")
         row = await one.store.resources.read(PATH)
@@ -50,7 +50,8 @@ async def test_password_in_environment_is_neither_in_the_journal_nor_in_an_opera
             await database.close()
         assert any("DB_PASSWORD" in line["change"] for line in lines)
         assert not [line for line in lines if SECRET in line["change"]]
-        seen = assemble_application(one).seen(anonymous())
+        application = assemble_application(one)
+        seen = application.queries(application.authorization.view(anonymous()))
         then = await seen.past(PATH, datetime.now(UTC))
         assert then is not None
         assert then.spec == masked(SPEC)

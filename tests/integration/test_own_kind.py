@@ -10,8 +10,7 @@ from uuid import UUID
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.drivers.program.driver import Config, ProgramDriver
@@ -20,6 +19,7 @@ from stead.lifecycle.document import load
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import Actor
+from tests.action_requests import requested, retry
 from tests.docs.blocks import DOCS, fenced
 from tests.integration.whole import controller, running, settled, until
 
@@ -63,7 +63,7 @@ async def agent(nats: Nats, cell: str, folder: Path) -> AsyncIterator[None]:
 
 async def ask(one: Controller, action: str, on_conflict: OnConflict = OnConflict.DEFAULT) -> str:
     request = Request(action, on_conflict=on_conflict)
-    answer = await one.admission.ask(AdmissionRequest("certificate", PATH, request, "ann", {}, "tls.lab"))
+    answer = await one.admission.admit(*requested("certificate", PATH, request, "ann", {}, "tls.lab"))
     assert isinstance(answer, Accepted), answer
     return answer.operation
 
@@ -81,7 +81,7 @@ async def test_a_life(migrated: str, nats_server: Nats, cell: str, tmp_path: Pat
         row = await one.store.resources.read(PATH)
         assert row is not None
         assert row.facts == {"serial": 7}
-        refused = await one.admission.ask(AdmissionRequest("certificate", PATH, Request("delete"), "ann"))
+        refused = await one.admission.admit(*requested("certificate", PATH, Request("delete"), "ann"))
         assert isinstance(refused, Rejection)
         assert refused.allowed == ("revoke", "refresh")
         await ask(one, "revoke")
@@ -93,7 +93,7 @@ async def test_a_life(migrated: str, nats_server: Nats, cell: str, tmp_path: Pat
         assert record is not None
         assert (record["outcome"], record["says"].endswith("delete: not today")) == ("failed", True)
         (tmp_path / "kept" / "no").unlink()
-        retried = await one.admission.retry(UUID(failed), "ann", Actor.USER)
+        retried = await retry(one.admission, UUID(failed), "ann", Actor.USER)
         assert isinstance(retried, Accepted)
         await until(lambda: gone(one))
 

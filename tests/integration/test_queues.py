@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.events import OnConflict, Request
+from tests.action_requests import requested
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
 
@@ -19,7 +19,7 @@ from tests.integration.whole import PATH, agent, ask, controller, settled, until
 async def wait(one: Controller, action: str) -> UUID:
     """An operation that waits."""
     request = Request(action, on_conflict=OnConflict.QUEUE)
-    answer = await one.admission.ask(AdmissionRequest("vm", PATH, request, "ann"))
+    answer = await one.admission.admit(*requested("vm", PATH, request, "ann"))
     assert isinstance(answer, Accepted)
     assert answer.position is not None
     return UUID(answer.operation)

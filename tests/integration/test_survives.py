@@ -31,6 +31,7 @@ from stead.lifecycle.pace import DEFAULT
 from stead.lifecycle.rows import ABSENT
 from stead.store import Row, Store
 from stead.store.commit import Custody
+from tests.action_requests import changed
 from tests.integration.doomed import PACE
 from tests.integration.grounds import Ground, Grounds
 from tests.integration.lives import Moment
@@ -105,7 +106,7 @@ async def test_a_stopped_agent_wakes_up_late(grounds: Grounds, moment: Moment) -
         await ground.soon(first.struck.wait(), "stop")
         stopped = time.monotonic()
         async with agent(ground):
-            assert "suspend by ann is under way" in str(await one.admission.ask(wish(ground, "terminate")))
+            assert "suspend by ann is under way" in str(await one.admission.admit(*wish(ground, "terminate")))
             await settled(ground, "Suspended")
             assert time.monotonic() - stopped > PACE.custody - 0.5
         third = await ground.agent("third", stop("call resume"))
@@ -175,7 +176,7 @@ async def test_the_bus_forgets_and_all_orders_are_dispatched_again(own: Grounds)
     async with own.one() as ground, controller(ground, pace=PATIENT) as one:
         paths = [f"{ground.path}-{n}" for n in range(20)]
         for path in paths:
-            await one.admission.ask(replace(wish(ground, "create"), path=path))
+            await one.admission.admit(*changed(wish(ground, "create"), path=path))
         await lose(own.nats)
         await carried(one, ground, 20)
         async with agent(ground):
@@ -364,7 +365,7 @@ async def batch(one: Controller, ground: Ground, *names: str) -> list[Row]:
     """VMs that are to be made by one call: their orders are put together into one."""
     paths = [f"{ground.path}-{name}" for name in names]
     for path in paths:
-        await one.admission.ask(replace(wish(ground, "create"), path=path))
+        await one.admission.admit(*changed(wish(ground, "create"), path=path))
     found = await one.store.resources.read_many(paths)
     return [found[path] for path in paths]
 
@@ -417,7 +418,7 @@ async def test_a_reboot_whose_answer_is_lost_is_looked_at_and_not_repeated(groun
 async def test_two_runs_of_an_agent_work_side_by_side(grounds: Grounds) -> None:
     async with grounds.one() as ground, controller(ground) as one, agent(ground), agent(ground):
         paths = [f"{ground.path}-{n}" for n in range(20)]
-        await asyncio.gather(*(one.admission.ask(replace(wish(ground, "create"), path=path)) for path in paths))
+        await asyncio.gather(*(one.admission.admit(*changed(wish(ground, "create"), path=path)) for path in paths))
         await ground.all_are("Running", paths)
         rows = await one.store.resources.read_many(paths)
         assert [await ground.world.made(str(row.token)) for row in rows.values()] == [1] * 20

@@ -11,13 +11,13 @@ from typing import Any
 from stead.agent import Agent
 from stead.build import assemble_engine
 from stead.bus import Bus
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.store import Store
+from tests.action_requests import requested
 from tests.drivers.cloud import SimWorld
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ async def until(holds: Callable[[], Awaitable[bool]], within: float = 60.0) -> N
 
 async def ask(one: Controller, world: SimWorld, action: str, path: str = PATH) -> Accepted:
     lane = f"{world.provider}.{world.region}"
-    answer = await one.admission.ask(AdmissionRequest("vm", path, Request(action), "ann", {"cpu": 2}, lane))
+    answer = await one.admission.admit(*requested("vm", path, Request(action), "ann", {"cpu": 2}, lane))
     assert isinstance(answer, Accepted), answer
     return answer
 

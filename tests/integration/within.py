@@ -8,11 +8,11 @@ from typing import Any
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.runtime import Controller
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
+from tests.action_requests import AuthorizedRequest, requested
 from tests.integration import whole
 from tests.integration.doomed import PACE
 from tests.integration.grounds import Ground
@@ -36,13 +36,13 @@ async def agent(ground: Ground, name: str = "a1", *, pace: Pace = PACE) -> Async
     await driver.close()
 
 
-def wish(ground: Ground, action: str, key: str = "", **request: Any) -> AdmissionRequest:
-    return AdmissionRequest("vm", ground.path, Request(action, **request), "ann", {"cpu": 2}, ground.lane, key)
+def wish(ground: Ground, action: str, key: str = "", **request: Any) -> AuthorizedRequest:
+    return requested("vm", ground.path, Request(action, **request), "ann", {"cpu": 2}, ground.lane, key)
 
 
 async def ask(one: Controller, ground: Ground, action: str, **request: Any) -> Accepted:
     """Ask for something that is to be accepted."""
-    answer = await one.admission.ask(wish(ground, action, **request))
+    answer = await one.admission.admit(*wish(ground, action, **request))
     assert isinstance(answer, Accepted), answer
     return answer
 

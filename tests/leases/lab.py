@@ -13,8 +13,7 @@ from uuid import UUID
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.runtime import Controller
 from stead.controller.steps.lease_spec import complete, said
 from stead.dev.engines import Nats
@@ -23,6 +22,7 @@ from stead.drivers.sim.driver import RACK
 from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
+from tests.action_requests import requested
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration import whole
 
@@ -89,12 +89,12 @@ class Lab:
 
     async def ask(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> UUID:
         """Ask for something that is to be accepted; its operation."""
-        answer = await self.one.admission.ask(AdmissionRequest("lease", path, Request(action), "ann", spec or {}))
+        answer = await self.one.admission.admit(*requested("lease", path, Request(action), "ann", spec or {}))
         assert isinstance(answer, Accepted), answer
         return UUID(answer.operation)
 
     async def refused(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> str:
-        answer = await self.one.admission.ask(AdmissionRequest("lease", path, Request(action), "ann", spec or {}))
+        answer = await self.one.admission.admit(*requested("lease", path, Request(action), "ann", spec or {}))
         assert isinstance(answer, Rejection), answer
         return answer.reasons[0].says
 

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
-from stead.application import Queries
 from stead.application.leases import Lease, leases
+from stead.application.reader import Reader
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import TransitionInput
 from stead.controller.reconcilers.leases import LeaseEvents
 from stead.lifecycle.events import Report
@@ -89,7 +89,7 @@ class Office(Controller):
 
     async def shown(self, path: str = LEASE) -> Lease:
         """A lease as its owner sees it."""
-        view = Queries(self.store, KINDS)
+        view = Reader(self.store, KINDS)
         view.usual.clock = self.executor.clock
         found = await view.resource(path)
         assert found is not None

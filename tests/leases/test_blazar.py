@@ -14,7 +14,7 @@ import pytest
 
 from stead.api.blazar import asking, wishes
 from stead.api.problems import ProblemResponse
-from stead.application import Application, Operation
+from stead.application import Operation, Queries
 from tests.leases.lab import Lab, terms
 from tests.leases.served import HOSTS, LEASES, web
 
@@ -248,8 +248,8 @@ async def test_what_is_gone_a_moment_after_the_last_look_was_deleted(
     id = (await http.post(LEASES, json=lease())).json()["lease"]["id"]
     wait = asking.ended
 
-    async def too_late(service: Application, operation: UUID) -> None:
-        await wait(service, operation)
+    async def too_late(queries: Queries, operation: UUID) -> None:
+        await wait(queries, operation)
 
     monkeypatch.setattr(asking, "ended", too_late)
     assert (await http.delete(f"{LEASES}/{id}")).status_code == 204
@@ -260,9 +260,9 @@ async def test_what_is_declined_a_moment_after_the_last_look_is_told_why(
 ) -> None:
     wait, looks = asking.ended, list[UUID]()
 
-    async def too_late(service: Application, operation: UUID) -> Operation | None:
+    async def too_late(queries: Queries, operation: UUID) -> Operation | None:
         looks.append(operation)
-        found = await wait(service, operation)
+        found = await wait(queries, operation)
         return found if len(looks) > 1 else None
 
     monkeypatch.setattr(asking, "ended", too_late)

@@ -12,11 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
 from stead.store.statements import statement
+from tests.action_requests import requested
 from tests.drivers.cloud import SimCloud
 from tests.leases.lab import PACE, Lab, terms
 
@@ -40,8 +40,8 @@ async def test_of_many_bookings_of_the_last_host_one_wins_and_the_others_hear_wh
     wanted = terms(12_000, 15_000)
     async with lab.controller() as other:
         doors = (lab.one.admission, other.admission)
-        wishes = [AdmissionRequest("lease", f"/lab/l{n}", Request("create"), "ann", wanted) for n in range(many)]
-        answers = await asyncio.gather(*(doors[n % 2].ask(wish) for n, wish in enumerate(wishes)))
+        wishes = [requested("lease", f"/lab/l{n}", Request("create"), "ann", wanted) for n in range(many)]
+        answers = await asyncio.gather(*(doors[n % 2].admit(*wish) for n, wish in enumerate(wishes)))
         assert all(isinstance(answer, Accepted) for answer in answers)
         ends = [await _end(lab, UUID(answer.operation)) for answer in answers if isinstance(answer, Accepted)]
     outcomes = [outcome for outcome, _ in ends]

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from stead.application import Queries
+from stead.application.reader import Reader
 from tests.leases.lab import Lab, terms
 
 LEASE, PART = "/lab/x", "/lab/x/r0"
@@ -22,7 +22,7 @@ async def test_reservation_that_failed_says_why_wherever_it_is_shown(lab: Lab, a
     await lab.world.fault(verb=FAULTS[action], kind="fail", status=400, times=1)
     await (lab.do("create", LEASE, terms(0, 1000)) if action == "start" else lab.ask(action, LEASE))
     await lab.until(LEASE, "ERROR")
-    view = Queries(lab.one.store, lab.one.executor.kinds)
+    view = Reader(lab.one.store, lab.one.executor.kinds)
     part, lease = await view.resource(PART), await view.resource(LEASE)
     assert part is not None
     assert lease is not None

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Accepted
 from stead.controller.execution.steps import Declined, Done
 from stead.controller.steps import lease_spec as terms_of
 from stead.controller.steps.lease_book import LeaseRebooking

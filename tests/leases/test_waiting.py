@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from stead.application import Queries
+from stead.application.reader import Reader
 from stead.application.stuck import stuck
 from stead.catalog import KINDS
 from stead.controller.reconcilers.leases import LeaseNotices
@@ -36,7 +36,7 @@ async def test_lease_whose_host_is_not_free_says_so_and_never_starts_after_its_e
         await one.tick(1020)
         assert (await one.state(LEASE), await one.state(OTHER)) == ("TERMINATING", "PENDING")
         assert (await one.shown(OTHER)).reason == AWAITED
-        view = Queries(one.store, KINDS)
+        view = Reader(one.store, KINDS)
         view.usual.clock = one.executor.clock
         (found,) = (await stuck(view, "/lab", datetime.now(UTC), None, 10)).items
         assert (found.path, found.state, [(why.code, why.message) for why in found.causes]) == (

@@ -29,14 +29,14 @@ from stead.agent import Agent
 from stead.build import assemble_frontend
 from stead.bus import Bus
 from stead.catalog.reservation import disagreements
-from stead.controller.admission.admission import Accepted
 from stead.controller.admission.frontend import RequestFrontend
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted
 from stead.controller.steps.lease_spec import complete, said
 from stead.dev.engines import Nats, Postgres
 from stead.drivers.sim.driver import RACK
 from stead.lifecycle.events import Request
 from stead.store import Store
+from tests.action_requests import requested
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration import whole
 from tests.lanes import with_every_lane
@@ -258,7 +258,7 @@ class Year:
 
     async def _ask(self, action: str, path: str, spec: dict[str, Any]) -> None:
         self.result.asked[action] += 1
-        answer = await self.door.admission.ask(AdmissionRequest("lease", path, Request(action), "ann", spec))
+        answer = await self.door.admission.admit(*requested("lease", path, Request(action), "ann", spec))
         self.result.ended["accepted" if isinstance(answer, Accepted) else "refused"] += 1
 
     async def _hosts(self) -> None:

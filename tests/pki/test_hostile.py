@@ -17,6 +17,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from stead.access.policies import AGENTS
 from stead.agent import Agent
 from stead.build import assemble_engine
 from stead.bus import Bus
@@ -34,9 +35,11 @@ from stead.bus.messages import (
 from stead.bus.subjects import Subjects, inbox
 from stead.controller.observation.agent_identities import AgentIdentities
 from stead.controller.runtime import Controller
+from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import Fence
 from stead.pki.identity import Candidate, Description, Identity
 from stead.store import Store
+from tests.action_requests import permission
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import ask, running, settled
 from tests.pki.safe import CELL, SafeNats, Speaker, speaking
@@ -101,7 +104,7 @@ class Scene:
 
 
 async def let_in(identities: AgentIdentities, folder: Path, name: str, lanes: list[str]) -> Identity:
-    invited = await identities.invite(name, lanes, 60, "ann")
+    invited = await identities.invite(name, lanes, 60, permission("ann", Actor.ADMIN, AGENTS))
     candidate = Candidate(name)
     joined = await identities.join(invited.token, name, candidate.user_key, candidate.request, candidate.proof)
     about = Description(name, CELL, list(joined.bus), "agent", lanes)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from stead.controller.admission.request import AdmissionRequest
 from stead.lifecycle.events import Request
+from tests.action_requests import requested
 from tests.controller.test_groups import GROUP, Engine, engine
 
 
@@ -29,7 +29,7 @@ async def test_counts_are_what_the_journal_adds_up_to(migrated: str) -> None:
         for group in ("a", "a-b", "b"):
             for i in range(5):
                 path = f"{GROUP}/{group}/{i}"
-                await e.admission.ask(AdmissionRequest("vm", path, Request("create"), "ann", {"cpu": 1}, "sim.a"))
+                await e.admission.admit(*requested("vm", path, Request("create"), "ann", {"cpu": 1}, "sim.a"))
         assert await counted(e, GROUP) == {"Creating": 15}
         await e.carry([f"{GROUP}/a/0"])
         for path in (GROUP, f"{GROUP}/a", f"{GROUP}/a-b", "/ns"):

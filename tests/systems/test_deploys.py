@@ -7,10 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Accepted
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnFailure
+from tests.action_requests import cancel, retry
 from tests.systems.town import SYSTEM, Town, service, town
 
 
@@ -124,7 +125,7 @@ async def test_a_deletion_cancels_deploys_and_takes_the_root(migrated: str) -> N
         await one.found()
         await one.deploy(tree(old=service(), job=service(kind="job")))
         await one.serve()
-        one.let_in(await one.admission.ask(one.wish("job", f"{SYSTEM}/job", "run")))
+        one.let_in(await one.admission.admit(*one.wish("job", f"{SYSTEM}/job", "run")))
         deploys = [await one.deploy(tree(x=service()), at=at) for at in ("/a", "/b")]
         gone = one.let_in(await one.want("delete"))
         assert [await one.outcome(id) for id in deploys] == ["cancelled"] * 2
@@ -154,9 +155,9 @@ async def test_a_deploy_can_be_cancelled(migrated: str) -> None:
         id = await one.deploy(tree(x=service(), y=service()))
         await one.report(f"{SYSTEM}/x")
         record = await one.operation(id)
-        answer = await one.admission.cancel(record["id"], "ann", Actor.USER)
+        answer = await cancel(one.admission, record["id"], "ann")
         assert isinstance(answer, Accepted)
-        again = await one.admission.cancel(record["id"], "ann", Actor.USER)
+        again = await cancel(one.admission, record["id"], "ann")
         assert isinstance(again, Accepted)
         assert again.joined
         await one.rest()
@@ -189,7 +190,7 @@ async def test_a_deploy_that_failed_can_be_tried_again(migrated: str) -> None:
         bad = await one.deploy(tree(x=service("v2"), y=service("v2")), at="/a", mark=mark)
         await one.serve("/a/x")
         assert await one.outcome(bad) == "failed"
-        again = one.let_in(await one.admission.retry((await one.operation(bad))["id"], "ann", Actor.USER))
+        again = one.let_in(await retry(one.admission, (await one.operation(bad))["id"], "ann", Actor.USER))
         await one.rest()
         assert await one.states() == {"/a/x": "updating", "/a/y": "stable"}
         await one.serve()
@@ -207,7 +208,7 @@ async def test_a_deploy_that_cannot_be_any_more_ends(migrated: str) -> None:
         await one.serve()
         await one.deploy(tree(x=service(kind="job")), at="/a")
         await one.serve()
-        again = one.let_in(await one.admission.retry((await one.operation(bad))["id"], "ann", Actor.USER))
+        again = one.let_in(await retry(one.admission, (await one.operation(bad))["id"], "ann", Actor.USER))
         await one.rest()
         assert (await one.outcome(again), await one.states()) == ("failed", {"/a/x": "succeeded"})
         (member,) = await one.store.statements.fetch("list_operation_members", UUID(again), "", 10)
@@ -227,7 +228,7 @@ async def test_a_job_runs_to_its_end_and_is_not_asked_how_its_system_is(migrated
         await one.serve("/load")
         assert (await one.states(), await one.state(SYSTEM)) == ({"/load": "failed", "/x": "stable"}, "stable")
         assert await one.outcome(id) == "failed"  # the deploy had asked for it
-        one.let_in(await one.admission.ask(one.wish("job", f"{SYSTEM}/load", "run")))
+        one.let_in(await one.admission.admit(*one.wish("job", f"{SYSTEM}/load", "run")))
         assert await held(one, "deploy", definition={}, path="/") == {"/load"}
         await one.serve()
         assert (await one.states(), await one.state(SYSTEM)) == ({"/load": "succeeded", "/x": "stable"}, "stable")
@@ -235,7 +236,7 @@ async def test_a_job_runs_to_its_end_and_is_not_asked_how_its_system_is(migrated
 
 async def test_a_system_on_a_lane_that_nobody_knows_fails(migrated: str) -> None:
     async with town(migrated) as one:
-        answer = await one.admission.ask(one.wish("system", SYSTEM, "create", lanes=["no.where"]))
+        answer = await one.admission.admit(*one.wish("system", SYSTEM, "create", lanes=["no.where"]))
         id = one.let_in(answer)
         await one.rest()
         assert await one.state(SYSTEM) == "failed"

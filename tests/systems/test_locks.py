@@ -18,12 +18,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from stead.controller.admission.admission import Accepted, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted, NotFound
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Trigger
 from stead.store import Store
+from tests.action_requests import requested
 from tests.systems.town import LANE, Town, serve_lane, service
 from tests.tiers import examples
 
@@ -111,8 +111,8 @@ class System:
     """Places by operation."""
 
     async def found(self) -> None:
-        wish = AdmissionRequest("system", self.path, Request("create"), "ann", {"lanes": [LANE]})
-        self.towns[0].let_in(await self.towns[0].admission.ask(wish))
+        wish = requested("system", self.path, Request("create"), "ann", {"lanes": [LANE]})
+        self.towns[0].let_in(await self.towns[0].admission.admit(*wish))
         await self.towns[0].rest()
 
     async def ask(self, by: int, kind: str, place: str) -> Answer:
@@ -120,7 +120,7 @@ class System:
         if kind == "deploy":
             spec = {"path": place, "definition": {"s": service(uuid4().hex)}}  # there is always something to do
         request = Request(kind, on_conflict=OnConflict.REJECT)
-        return await self.towns[by].admission.ask(AdmissionRequest("system", self.path, request, f"p{by}", spec))
+        return await self.towns[by].admission.admit(*requested("system", self.path, request, f"p{by}", spec))
 
     async def round(self, wanted: Sequence[tuple[int, str, str]]) -> None:
         """All of these at the same moment."""

@@ -9,8 +9,7 @@ from typing import Any
 
 import asyncpg
 
-from stead.controller.admission.admission import Accepted, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import Accepted, NotFound
 from stead.controller.execution.executor import TransitionInput
 from stead.controller.reconcilers.group_state import GroupStateReconciler
 from stead.controller.reconcilers.journal_numbering import JournalNumbering
@@ -20,6 +19,7 @@ from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, Trigger
 from stead.store import Row, Store
 from tests import background
+from tests.action_requests import AuthorizedRequest, requested
 from tests.controller.test_queues import ME, Controller
 
 LANE = "local.one"
@@ -47,7 +47,7 @@ class Town(Controller):
     async def want(self, action: str, **spec: Any) -> Accepted | Rejection | NotFound:
         said = {name: spec.pop(name) for name in ("on_failure", "actor") if name in spec}
         request = Request(action, on_conflict=OnConflict.REJECT, **said)
-        answer = await self.admission.ask(AdmissionRequest("system", self.system, request, "ann", spec))
+        answer = await self.admission.admit(*requested("system", self.system, request, "ann", spec))
         await self.rest()
         return answer
 
@@ -59,8 +59,8 @@ class Town(Controller):
         assert isinstance(answer, Accepted), answer
         return answer.operation
 
-    def wish(self, kind: str, path: str, action: str, **spec: Any) -> AdmissionRequest:
-        return AdmissionRequest(kind, path, Request(action, on_conflict=OnConflict.REJECT), "ann", spec)
+    def wish(self, kind: str, path: str, action: str, **spec: Any) -> AuthorizedRequest:
+        return requested(kind, path, Request(action, on_conflict=OnConflict.REJECT), "ann", spec)
 
     async def expire(self) -> None:
         """Serve, and let every timer come due that would keep it waiting."""
@@ -75,9 +75,7 @@ class Town(Controller):
 
     async def found(self, path: str = SYSTEM) -> None:
         """A system on one lane."""
-        answer = await self.admission.ask(
-            AdmissionRequest("system", path, Request("create"), "ann", {"lanes": [LANE]})
-        )
+        answer = await self.admission.admit(*requested("system", path, Request("create"), "ann", {"lanes": [LANE]}))
         self.let_in(answer)
         await self.rest()
 

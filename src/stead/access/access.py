@@ -97,7 +97,7 @@ class Access:
             if len(self._callers) >= MOST:
                 self._callers.clear()
             self._callers[shown] = found
-        return replace(found, judged=False)
+        return found
 
     async def still(self, caller: Caller) -> bool:
         """Whether they are who they were: nobody has revoked what they showed, and it is not expired."""

@@ -1,7 +1,7 @@
-"""Whether a caller may: policies are asked here, on the way of every request, and nowhere else.
+"""Authorization: policies are asked here, on the way of every request, and nowhere else.
 
-What somebody may not see is not there for them. What they may see and not do is refused, and the refusal names the
-policy.
+What a caller may not see does not exist for them. What they may see and not do is rejected, and the rejection names
+the policy. What they may do comes as an `Authorized`, which commands and queries demand.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from stead.access.access import Access
+from stead.access.authorized import THE_CELL, Authorized
 from stead.access.caller import Caller
 from stead.access.lane_use import asked_on, lanes_on
 from stead.access.policies import (
     ACCESS,
     AGENTS,
     ALLOWED,
-    CELL,
     DEMAND,
     EXAMINE,
     FOR_ADMINS,
@@ -42,7 +42,6 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
 from stead.store import Row, Store
 
-THE_CELL = PolicyResource("/", CELL)
 IN_WORDS = {
     VIEW: "looking around",
     QUEUE: "opening and stopping queues",
@@ -62,7 +61,7 @@ IN_WORDS = {
 
 
 class NotPermitted(Exception):
-    """It is refused by the policies."""
+    """The policies do not permit an action."""
 
     def __init__(self, refusal: Rejection, action: str, thing: PolicyResource) -> None:
         super().__init__(refusal.reasons[0].says)
@@ -73,36 +72,48 @@ class NotPermitted(Exception):
 
 @dataclass(frozen=True)
 class Authorization:
-    """Asks the policies; without any, everybody may what their actor may."""
+    """Asks the policies; without any, every caller may do what their actor may."""
 
     access: Access | None
     kinds: Mapping[str, Lifecycle]
     store: Store
 
-    def judge(self, caller: Caller, action: str, thing: PolicyResource, **context: bool) -> Verdict:
+    def evaluate(self, caller: Caller, action: str, thing: PolicyResource, **context: bool) -> Verdict:
         """What the policies say."""
-        caller.judged = True
-        return ALLOWED if self.access is None else self.access.policies.judge(caller, action, thing, **context)
+        return ALLOWED if self.access is None else self.access.policies.evaluate(caller, action, thing, **context)
 
     def sees(self, caller: Caller, thing: PolicyResource) -> bool:
-        """Whether it is there for them."""
-        return self.judge(caller, VIEW, thing).allowed
+        """Whether it exists for them."""
+        return self.evaluate(caller, VIEW, thing).allowed
 
-    def require(self, caller: Caller, action: str, thing: PolicyResource = THE_CELL) -> None:
-        """Raise `NotPermitted` where they may not do what is no action of a lifecycle."""
-        verdict = self.judge(caller, action, thing, admin=action in FOR_ADMINS)
+    def view(self, caller: Caller) -> Authorized:
+        """The permission to query: under it a caller is shown what they may see, each thing if the policies allow."""
+        return Authorized(caller, VIEW)
+
+    def require(self, caller: Caller, action: str, thing: PolicyResource = THE_CELL) -> Authorized:
+        """The permission for an action that is no lifecycle's. Raises `NotPermitted`."""
+        verdict = self.evaluate(caller, action, thing, admin=action in FOR_ADMINS)
         if not verdict.allowed:
             raise NotPermitted(refused(action, thing.path, verdict), action, thing)
+        return Authorized(caller, action, thing)
 
-    def acting(
-        self, caller: Caller, action: str, thing: PolicyResource, *, force: bool = False, dry_run: bool = False
-    ) -> Caller | Rejection:
-        """The caller as the actor that they may act as, or why they may not."""
+    def authorize(
+        self,
+        caller: Caller,
+        action: str,
+        thing: PolicyResource,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        row: Row | None = None,
+    ) -> Authorized | Rejection:
+        """The permission for an action of a lifecycle, as the actor that they may act as; or why there is none."""
         admin = self.for_admins(thing.kind, action)
-        verdict = self.judge(caller, action, thing, force=force, dry_run=dry_run, admin=admin)
+        verdict = self.evaluate(caller, action, thing, force=force, dry_run=dry_run, admin=admin)
         if not verdict.allowed:
             return refused(f"{action} by force" if force else action, thing.path, verdict)
-        return replace(caller, actor=Actor.ADMIN) if admin and self.access is not None else caller
+        actor = replace(caller, actor=Actor.ADMIN) if admin and self.access is not None else caller
+        return Authorized(actor, action, thing, row, force, dry_run)
 
     def for_admins(self, kind: str, action: str) -> bool:
         """Whether the lifecycle gives an action to admins, and not to users."""
@@ -122,7 +133,6 @@ class Authorization:
         With `record` they are records of what happened: each is judged as its resource was at that time, where
         another one or none has its path by now, and by what the record itself says of it.
         """
-        caller.judged = True
         if self.access is None or caller.open or not items:
             return list(items)
         looks = self.access.policies.looks_at

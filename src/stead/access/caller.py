@@ -1,4 +1,4 @@
-"""Somebody who asks, as far as it was made sure who that is."""
+"""The authenticated caller of a request."""
 
 from __future__ import annotations
 
@@ -12,31 +12,29 @@ USER, TOKEN, GROUP = "user", "token", "group"
 """What stands before a name: a program cannot pass for a person of the same name."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, what is known of them, and until when that counts."""
+    """An authenticated caller, with their roles, and until when that counts."""
 
     name: str
     actor: str = "user"
-    """As which actor of the lifecycles; policies say when somebody acts as an admin."""
+    """The actor of lifecycles that they act as; the policies say when that is an admin."""
     groups: tuple[str, ...] = ()
     roles: frozenset[tuple[str, str]] = frozenset()
     """Pairs of a role and a namespace."""
     until: float = math.inf
     """Seconds since the epoch; after that they have to say again who they are."""
     open: bool = False
-    """Nobody is asked who they are here, and everybody may everything."""
+    """The server authenticates no caller, and permits everything."""
     bearer: str = field(default="", repr=False)
     """What they showed, under which it is looked up again."""
-    judged: bool = field(default=False, compare=False)
-    """Somebody has asked whether they may do what they do."""
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """Under which names roles are given to them."""
+        """The names under which roles are given to them."""
         return (self.name, *(f"{GROUP}:{group}" for group in self.groups))
 
 
 def anonymous() -> Caller:
-    """Whoever it is, where nobody is asked."""
+    """The caller at a server that authenticates none."""
     return Caller("anonymous", open=True)

@@ -127,7 +127,7 @@ class Policies:
         self._rules: dict[str, _Rules] = {}
         self._same: dict[tuple[str, ...], _Rules] = {}
 
-    def judge(
+    def evaluate(
         self,
         caller: Caller,
         action: str,
@@ -138,13 +138,12 @@ class Policies:
         admin: bool = False,
     ) -> Verdict:
         """Whether a caller may do it. `admin` says that a lifecycle keeps it for admins."""
-        caller.judged = True
         if caller.open:
             return ALLOWED
         rules = self._rules_for(action)
         lanes = tuple(thing.lanes) if "lane" in rules.reads.attributes else ()
         asked = {"force": force, "dry_run": dry_run, "admin": admin}
-        verdicts = (rules.judge(caller, action, thing, lane, **asked) for lane in lanes or ("",))
+        verdicts = (rules.evaluate(caller, action, thing, lane, **asked) for lane in lanes or ("",))
         verdict = next(verdicts)
         return verdict if not verdict.allowed else next((one for one in verdicts if not one.allowed), verdict)
 
@@ -177,7 +176,7 @@ class _Rules:
         self._set = cedarpy.PolicySet.from_json_str(_as_set(policies))
         self._known: dict[tuple[object, ...], Verdict] = {}
 
-    def judge(
+    def evaluate(
         self,
         caller: Caller,
         action: str,

@@ -78,7 +78,7 @@ def _tried(policies: Policies, case: Mapping[str, Any], place: int) -> CaseResul
         case["path"], case.get("kind", ""), {k: str(v) for k, v in case.get("labels", {}).items()}, lanes
     )
     context = {name: case.get(name, False) for name in ("force", "dry_run", "admin")}
-    verdict = policies.judge(caller, case["action"], thing, **context)
+    verdict = policies.evaluate(caller, case["action"], thing, **context)
     found = ALLOW if verdict.allowed else REFUSE
     by = case.get("by", "")
     right = found == case["expect"] and (not by or by in verdict.policies)

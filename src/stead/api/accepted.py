@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from stead.application import AcceptedRequest
+from stead import application
+from stead.api.problems import trouble
 from stead.schema import Model
 
 
@@ -38,8 +39,10 @@ class Accepted(Model):
     """While it waits: its place in its queue; 1 is the next."""
 
 
-def accepted(taken: AcceptedRequest, response: Response) -> Accepted:
-    """The answer; the response says where to follow it."""
+def accepted(taken: application.ActionAnswer, response: Response) -> Accepted:
+    """The answer, or the problem where there is none; the response says where to follow it."""
+    if not isinstance(taken, application.Accepted):
+        raise trouble(taken)
     name = None
     if taken.operation:
         name = OperationName(id=taken.operation, action=taken.action, kind=taken.kind, path=taken.path)

@@ -11,16 +11,17 @@ from fastapi import Path as InPath
 from fastapi import Query
 from pydantic import ConfigDict, Field
 
-from stead.access.access import Access, InvalidAccessRequest
-from stead.access.authorization import THE_CELL
+from stead.access.access import InvalidAccessRequest
+from stead.access.authorized import Authorized
 from stead.access.caller import EVERYWHERE, Caller
-from stead.access.policies import ACCESS, NAMESPACE, InvalidPolicy, PolicyResource
+from stead.access.policies import ACCESS, InvalidPolicy
 from stead.api.identity import Who
 from stead.api.login import RoleBinding
 from stead.api.models import ResponseModel
 from stead.api.problems import FieldError, ProblemResponse
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import Application, Page
+from stead.application.access_commands import AccessCommands, AuthenticationDisabled
 from stead.application.names import SEGMENT
 
 log = logging.getLogger(__name__)
@@ -116,81 +117,63 @@ class PolicyText(ResponseModel):
 routes = router("access")
 
 
-def _may(service: Application, caller: Caller, namespaces: Iterable[str]) -> bool:
-    """Whether somebody says who may what in all of some namespaces."""
-    judged = [service.permission.judge(caller, ACCESS, _place(where), admin=True) for where in namespaces]
-    return all(verdict.allowed for verdict in judged)
-
-
-def _require(service: Application, caller: Caller, namespaces: Iterable[str]) -> Access:
-    for where in namespaces:
-        service.permission.require(caller, ACCESS, _place(where))
-    if service.access is None or service.access.open:
-        raise ProblemResponse("invalid", "nobody is asked who they are here: there is nothing to give")
-    return service.access
+def _authorized(application: Application, caller: Caller, namespaces: Iterable[str]) -> Authorized:
+    try:
+        return AccessCommands(application).authorize(caller, namespaces)
+    except AuthenticationDisabled:
+        raise ProblemResponse("invalid", "nobody is asked who they are here: there is nothing to give") from None
 
 
 @routes.get("/v1/tokens")
-async def list_tokens(service: ServiceDep, caller: Who) -> Page[Token]:
+async def list_tokens(application: ApplicationDep, queries: QueriesDep) -> Page[Token]:
     """Tokens for programs, of the namespaces in which one says who may what."""
-    caller.judged = True
-    found = await service.view.store.credentials.read_tokens()
-    theirs = [token for token in found if _may(service, caller, [where for _, where in token["roles"]])]
-    return Page(tuple(Token(**{**token, "roles": _roles(token["roles"])}) for token in theirs))
+    found = await AccessCommands(application).tokens(queries.authorized)
+    return Page(tuple(Token(**{**token, "roles": _roles(token["roles"])}) for token in found))
 
 
 @routes.post("/v1/tokens", status_code=201)
-async def create_token(service: ServiceDep, body: TokenRequest, caller: Who) -> NewToken:
+async def create_token(application: ApplicationDep, body: TokenRequest, caller: Who) -> NewToken:
     """Make a token for a program. Its secret is in the answer, and nowhere else.
 
     The name of a token that an admin of namespaces makes begins with these namespaces, as in `shop/ci`.
     """
-    access = _require(service, caller, [role.namespace for role in body.roles])
+    authorized = _authorized(application, caller, [role.namespace for role in body.roles])
     wanted = [(role.role, role.namespace) for role in body.roles]
-    # Policies of the cell name tokens: a name without a namespace is given by admins of the cell alone.
-    within = [] if _may(service, caller, [EVERYWHERE]) else sorted({role.namespace for role in body.roles})
-    name = "/".join([*within, body.name])
+    lasts = timedelta(seconds=body.lifetime_seconds)
     try:
-        made = await access.create_token(name, wanted, timedelta(seconds=body.lifetime_seconds), caller.name)
+        made = await AccessCommands(application).create_token(body.name, wanted, lasts, authorized)
     except InvalidAccessRequest as error:
         raise _invalid("body", str(error)) from None
-    log.info("%s made the token %s with %s", caller.name, name, wanted)
+    log.info("%s made the token %s with %s", caller.name, made.name, wanted)
     return NewToken(name=made.name, token=made.text, roles=_roles(wanted), expires_at=made.expires_at)
 
 
 @routes.delete("/v1/tokens/{name:path}", status_code=204)
-async def revoke_token(service: ServiceDep, name: TokenName, caller: Who) -> None:
+async def revoke_token(application: ApplicationDep, name: TokenName, caller: Who) -> None:
     """Revoke a token: within a second it lets nobody in any more, at any server."""
-    caller.judged = True
-    found = next(
-        (token for token in await service.view.store.credentials.read_tokens() if token["name"] == name), None
-    )
-    if found is None or not _may(service, caller, [where for _, where in found["roles"]]):
+    commands = AccessCommands(application)
+    authorized = await commands.authorize_revocation(name, caller)
+    if authorized is None:
         raise ProblemResponse("not-found", f"there is no token {name}")
-    await service.view.store.credentials.remove_token(name, caller.name)
+    await commands.revoke_token(name, authorized)
     log.info("%s revoked the token %s", caller.name, name)
 
 
 @routes.get("/v1/grants")
-async def list_grants(service: ServiceDep, caller: Who) -> Page[Grant]:
+async def list_grants(application: ApplicationDep, queries: QueriesDep) -> Page[Grant]:
     """Who has which role where, in the namespaces in which one says who may what."""
-    caller.judged = True
-    found = [
-        grant
-        for grant in await service.view.store.access.read_grants()
-        if _may(service, caller, [grant["namespace"]])
-    ]
+    found = await AccessCommands(application).grants(queries.authorized)
     return Page(tuple(Grant(**grant) for grant in found))
 
 
 @routes.put("/v1/grants", status_code=204)
 async def give_role(
-    service: ServiceDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
+    application: ApplicationDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
 ) -> None:
     """Give a person or a group a role."""
-    access = _require(service, caller, [namespace])
+    authorized = _authorized(application, caller, [namespace])
     try:
-        await access.grant(subject, role, namespace, caller.name)
+        await AccessCommands(application).grant(subject, role, namespace, authorized)
     except InvalidAccessRequest as error:
         raise _invalid("query", str(error)) from None
     log.info("%s gave %s the role %s in %s", caller.name, subject, role, namespace)
@@ -198,45 +181,40 @@ async def give_role(
 
 @routes.delete("/v1/grants", status_code=204)
 async def take_role(
-    service: ServiceDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
+    application: ApplicationDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
 ) -> None:
     """Take a role from a person or a group."""
-    access = _require(service, caller, [namespace])
-    if not await access.store.access.remove_grant(subject, role, namespace, caller.name):
+    authorized = _authorized(application, caller, [namespace])
+    if not await AccessCommands(application).revoke_grant(subject, role, namespace, authorized):
         raise ProblemResponse("not-found", f"{subject} is not {role} in {namespace}")
     log.info("%s took the role %s in %s from %s", caller.name, role, namespace, subject)
 
 
 @routes.get("/v1/policies")
-async def list_policies(service: ServiceDep, caller: Who) -> Page[Policy]:
+async def list_policies(application: ApplicationDep, caller: Who) -> Page[Policy]:
     """The operator's own policies, beside the roles."""
-    service.permission.require(caller, ACCESS)
-    found = await service.access.all_policies() if service.access is not None else []
-    return Page(tuple(Policy(**policy) for policy in found))
+    authorized = application.authorization.require(caller, ACCESS)
+    return Page(tuple(Policy(**policy) for policy in await AccessCommands(application).policies(authorized)))
 
 
 @routes.put("/v1/policies/{name}", status_code=204)
-async def put_policy(service: ServiceDep, name: Named, body: PolicyText, caller: Who) -> None:
+async def put_policy(application: ApplicationDep, name: Named, body: PolicyText, caller: Who) -> None:
     """Make a policy, or put another in its place. It is in force at every server within a second."""
-    access = _require(service, caller, [EVERYWHERE])
+    authorized = _authorized(application, caller, [EVERYWHERE])
     try:
-        await access.put_policy(name, body.text, caller.name)
+        await AccessCommands(application).put_policy(name, body.text, authorized)
     except InvalidPolicy as error:
         raise _invalid("body.text", str(error)) from None
     log.info("%s put the policy %s in force", caller.name, name)
 
 
 @routes.delete("/v1/policies/{name}", status_code=204)
-async def remove_policy(service: ServiceDep, name: Named, caller: Who) -> None:
+async def remove_policy(application: ApplicationDep, name: Named, caller: Who) -> None:
     """Take a policy away."""
-    access = _require(service, caller, [EVERYWHERE])
-    if not await access.remove_policy(name, caller.name):
+    authorized = _authorized(application, caller, [EVERYWHERE])
+    if not await AccessCommands(application).remove_policy(name, authorized):
         raise ProblemResponse("not-found", f"there is no policy {name}, or it is in a file of the server's")
     log.info("%s took the policy %s away", caller.name, name)
-
-
-def _place(namespace: str) -> PolicyResource:
-    return THE_CELL if namespace == EVERYWHERE else PolicyResource(f"/{namespace}", NAMESPACE)
 
 
 def _roles(pairs: Iterable[tuple[str, str]]) -> list[RoleBinding]:

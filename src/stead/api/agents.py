@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import Field
 
-from stead.access.policies import AGENTS, VIEW
+from stead.access.policies import AGENTS
 from stead.api.identity import Who
 from stead.api.models import ResponseModel
 from stead.api.problems import FieldError, ProblemResponse
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import Agent, AgentIdentities, Application, Invitation, InvitationRejected, NameInUse, Page
 
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -57,25 +57,24 @@ class AgentCredentials(ResponseModel):
 routes = router("agents")
 
 
-def _identities(service: Application) -> AgentIdentities:
-    if service.identities is None:
+def _identities(application: Application) -> AgentIdentities:
+    if application.identities is None:
         raise ProblemResponse("no-identities", "this server runs without an identity: its bus lets everybody in")
-    return service.identities
+    return application.identities
 
 
 @routes.get("/v1/agents")
-async def list_agents(service: ServiceDep, caller: Who) -> Page[Agent]:
+async def list_agents(queries: QueriesDep) -> Page[Agent]:
     """All agents that have an identity, and all that were heard of."""
-    service.permission.require(caller, VIEW)
-    return Page(tuple(await service.agents()))
+    return Page(tuple(await queries.agents()))
 
 
 @routes.post("/v1/agents/invitations", status_code=201)
-async def invite_agent(service: ServiceDep, invite: InvitationRequest, caller: Who) -> Invitation:
+async def invite_agent(application: ApplicationDep, invite: InvitationRequest, caller: Who) -> Invitation:
     """A token with which one agent may join, once, under this name and for these lanes. It is shown only here."""
-    service.permission.require(caller, AGENTS)
+    authorized = application.authorization.require(caller, AGENTS)
     try:
-        made = await _identities(service).invite(invite.name, invite.lanes, invite.lifetime_seconds, caller.name)
+        made = await _identities(application).invite(invite.name, invite.lanes, invite.lifetime_seconds, authorized)
     except NameInUse as error:
         raise ProblemResponse("has-identity", str(error)) from None
     except ValueError as error:
@@ -84,10 +83,10 @@ async def invite_agent(service: ServiceDep, invite: InvitationRequest, caller: W
 
 
 @routes.post("/v1/agents/join")
-async def join_agent(service: ServiceDep, join: JoinRequest) -> AgentCredentials:
+async def join_agent(application: ApplicationDep, join: JoinRequest) -> AgentCredentials:
     """Become an agent. The token is all that is asked for; it holds once, and private keys are never sent."""
     try:
-        made = await _identities(service).join(join.token, join.name, join.user_key, join.request, join.proof)
+        made = await _identities(application).join(join.token, join.name, join.user_key, join.request, join.proof)
     except InvitationRejected as error:
         raise ProblemResponse("not-invited", str(error)) from None
     except ValueError as error:
@@ -105,10 +104,10 @@ async def join_agent(service: ServiceDep, join: JoinRequest) -> AgentCredentials
 
 
 @routes.post("/v1/agents/{name}/revoke")
-async def revoke_agent(service: ServiceDep, name: AgentName, caller: Who) -> Agent:
+async def revoke_agent(application: ApplicationDep, name: AgentName, caller: Who) -> Agent:
     """The agent is nobody from now on: its connections end, and it cannot come back."""
-    service.permission.require(caller, AGENTS)
-    gone = await _identities(service).revoke(name, caller.name)
+    authorized = application.authorization.require(caller, AGENTS)
+    gone = await _identities(application).revoke(name, authorized)
     if gone is None:
         raise ProblemResponse("not-found", f"there is no agent {name} that could be revoked")
     return gone

@@ -44,7 +44,6 @@ from stead.api import (
     tumblebug,
 )
 from stead.api.identity import Identify, anybody, by_access
-from stead.api.journal_feed import JournalFeed
 from stead.api.limits import LimitMiddleware, Limits
 from stead.api.problem_codes import TITLES
 from stead.api.problems import MEDIA, Problem
@@ -104,7 +103,11 @@ assert set(unguarded(ROUTES)) <= OPEN, "a route does not identify its caller"
 
 
 def create_app(
-    service: Application, *, identify: Identify | None = None, heartbeat: float = 15.0, limits: Limits | None = None
+    application: Application,
+    *,
+    identify: Identify | None = None,
+    heartbeat: float = 15.0,
+    limits: Limits | None = None,
 ) -> FastAPI:
     """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds.
 
@@ -119,15 +122,15 @@ def create_app(
         openapi_url=None,
         redirect_slashes=False,
     )
-    known = service.access
-    app.state.service = service
-    app.state.feed = JournalFeed(service.view)
+    known = application.access
+    app.state.application = application
+    app.state.feed = application.journal_feed()
     app.state.heartbeat = heartbeat
     app.state.identify = identify or (anybody if known is None else by_access(known))
     app.state.limits = limits or Limits()
     app.add_middleware(LimitMiddleware, limits=app.state.limits)
     app.add_middleware(RequestIds)
-    problems.install(app, service.refusals)
+    problems.install(app, application.rejections)
     app.router.add_route("/v1/openapi.json", _openapi, include_in_schema=False)
     app.router.routes += ROUTES
     return app

@@ -16,8 +16,9 @@ from stead.access.policies import ACCESS, VIEW
 from stead.api.identity import Who
 from stead.api.models import AskedTime, ResponseModel
 from stead.api.problems import ProblemResponse
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, router
 from stead.application import ArchivingFailed
+from stead.application.audit import Audit
 
 MEDIA = "application/jsonl"
 
@@ -97,7 +98,7 @@ routes = router("journal")
 
 @routes.get("/v1/journal/head")
 async def read_head(
-    service: ServiceDep,
+    application: ApplicationDep,
     caller: Who,
     before: Annotated[
         AskedTime | None, Query(description="A time, to be told the last position of lines from before it.")
@@ -105,16 +106,16 @@ async def read_head(
 ) -> JournalHead:
     """How far the chain of hashes has come. Whoever keeps position and hash elsewhere can tell later whether
     anything up to there has become different."""
-    service.permission.require(caller, VIEW)
-    found = await service.view.store.journal.read_head()
+    audit, authorized = Audit(application), application.authorization.require(caller, VIEW)
+    found = await audit.head(authorized)
     return JournalHead(
         position=found["position"],
         hash=found["hash"].hex(),
         after=found["after"],
         began_at=found["began_at"],
         end=found["last_position"],
-        archives=[_archive(record) for record in await service.view.store.archives.read_all()],
-        before=await service.view.store.journal.last_position_before(before) if before is not None else None,
+        archives=[_archive(record) for record in await audit.archives(authorized)],
+        before=await audit.last_before(before, authorized) if before is not None else None,
     )
 
 
@@ -124,7 +125,7 @@ async def read_head(
     responses={200: {"content": {MEDIA: {"schema": {"type": "string"}}}}},
 )
 async def export_journal(
-    service: ServiceDep,
+    application: ApplicationDep,
     caller: Who,
     after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000, description="At most so many, but for ties.")] = 1000,
@@ -134,19 +135,21 @@ async def export_journal(
     The hash is the SHA-256 of the hash of the line before, in 32 bytes, followed by the bytes of `line`.
     It is for those who may see the whole cell.
     """
-    service.permission.require(caller, VIEW)
-    lines = await service.view.store.journal.read_chain(after, limit)
+    authorized = application.authorization.require(caller, VIEW)
+    lines = await Audit(application).lines(after, limit, authorized)
     body = "".join(f'{{"hash":{_quoted(x.hash)}{_times(x.times)},"line":{x.text}}}\n' for x in lines)
     return Response(body, media_type=MEDIA)
 
 
 @routes.get("/v1/journal/archives/next")
 async def next_archive(
-    service: ServiceDep, caller: Who, before: Annotated[AskedTime, Query(description="Lines from before this time.")]
+    application: ApplicationDep,
+    caller: Who,
+    before: Annotated[AskedTime, Query(description="Lines from before this time.")],
 ) -> NextArchives:
     """What could be archived next. Lines go by days, a day at a time, and never those of today."""
-    service.permission.require(caller, ACCESS)
-    found = await service.view.store.archives.next(before)
+    authorized = application.authorization.require(caller, ACCESS)
+    found = await Audit(application).next_archive(before, authorized)
     if found is None or found["last"] is None or found["last"] < found["first"]:
         return NextArchives(next=None)
     return NextArchives(
@@ -155,19 +158,18 @@ async def next_archive(
 
 
 @routes.post("/v1/journal/archives", status_code=201)
-async def archive_journal(service: ServiceDep, body: ArchiveRequest, caller: Who) -> Archive:
+async def archive_journal(application: ApplicationDep, body: ArchiveRequest, caller: Who) -> Archive:
     """Take lines out of the journal that are in a file: `stead journal archive` writes it first.
 
     They go only if the digest is that of what is in the database. The same once more is answered alike.
     """
-    service.permission.require(caller, ACCESS)
+    authorized = application.authorization.require(caller, ACCESS)
     start = bytes.fromhex(body.previous) if body.previous is not None else genesis(body.first - 1)
-    what = body.model_dump(mode="json", exclude={"digest"}) | {"by": caller.name}
+    what = body.model_dump(mode="json", exclude={"digest"})
     try:
-        await service.view.store.archives.add(what, bytes.fromhex(body.digest), start)
+        found = await Audit(application).archive(what, bytes.fromhex(body.digest), start, authorized)
     except ArchivingFailed as error:
         raise ProblemResponse("not-archived", str(error)) from None
-    (found,) = [record for record in await service.view.store.archives.read_all() if record["first"] == body.first]
     return _archive(found)
 
 

@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import StringConstraints
 
-from stead.api.identity import Who
 from stead.api.problems import trouble
-from stead.api.routing import ServiceDep, router
-from stead.application import Asked, Explanation, ResourceNotFound
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import ActionRequest, Explanation, NotFound, OnConflict
 from stead.application.names import Name, Path
 
 LaneName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
@@ -21,8 +20,8 @@ routes = router("resources")
 
 @routes.get("/v1/explain")
 async def explain(
-    service: ServiceDep,
-    caller: Who,
+    application: ApplicationDep,
+    queries: QueriesDep,
     path: Annotated[Path, Query(description="Of the resource, also of one that is not there yet.")],
     action: Annotated[Name, Query(description="Which action.")],
     kind: Annotated[Name | None, Query(description="Needed where there is no resource yet.")] = None,
@@ -37,7 +36,7 @@ async def explain(
     ] = None,
 ) -> Explanation:
     """Whether an action would be let in now, why, who is in the way, and what would help. Nothing is done."""
-    asked = Asked(
+    request = ActionRequest(
         path=path,
         action=action,
         kind=kind or "",
@@ -45,9 +44,9 @@ async def explain(
         lane=lane or "",
         force=force,
         reason=reason,
-        on_conflict=on_conflict,
+        on_conflict=OnConflict(on_conflict),
     )
-    answer = await service.explain(asked, caller)
-    if isinstance(answer, ResourceNotFound):
+    answer = await application.explain(request, queries.authorized)
+    if isinstance(answer, NotFound):
         raise trouble(answer)
     return answer

@@ -10,7 +10,7 @@ from fastapi import Query
 from fastapi.responses import PlainTextResponse
 
 from stead import __version__
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, router
 from stead.application import Check
 
 log = logging.getLogger(__name__)
@@ -34,11 +34,11 @@ async def livez() -> str:
     responses={503: {"description": "Not ready", "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def readyz(
-    service: ServiceDep,
+    application: ApplicationDep,
     verbose: Annotated[str | None, Query(description="A line for each check, and the version.")] = None,
 ) -> PlainTextResponse:
     """Requests can be taken: everything that is needed for that answers."""
-    checks = {"database": service.view.ping, **service.checks}
+    checks = application.readiness()
     names = list(checks)
     well = dict(zip(names, await asyncio.gather(*(_well(n, checks[n]) for n in names)), strict=True))
     lines = [f"[{'+' if ok else '-'}] {name} {'ok' if ok else 'failed'}" for name, ok in well.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -109,9 +108,9 @@ def _from_here(request: Request) -> None:
 
 
 def _may_see(request: Request, caller: Caller, namespace: str) -> bool:
-    """Whether a caller has any business in a namespace; that this was asked judges no answer."""
-    service: Application = request.app.state.service
-    return service.permission.sees(replace(caller), PolicyResource(f"/{namespace}", NAMESPACE))
+    """Whether a caller may see a namespace."""
+    application: Application = request.app.state.application
+    return application.authorization.sees(caller, PolicyResource(f"/{namespace}", NAMESPACE))
 
 
 async def find_caller(request: Request) -> Caller:
@@ -125,13 +124,4 @@ async def find_caller(request: Request) -> Caller:
 
 
 Who = Annotated[Caller, Depends(find_caller)]
-"""Whoever asks. Somebody has to ask whether they may, or there is no answer."""
-
-
-async def _known(caller: Who) -> Caller:
-    caller.judged = True
-    return caller
-
-
-Known = Annotated[Caller, Depends(_known)]
-"""Whoever asks, where it is for everybody who is known."""
+"""The authenticated caller of a request."""

@@ -8,13 +8,12 @@ from typing import Annotated
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from stead.api.identity import Who
-from stead.api.journal_feed import JournalFeed
 from stead.api.models import ResponseModel, json_of
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Limit
-from stead.api.routing import ServiceDep, router
-from stead.application import AuthorizedQueries, JournalLine, not_after
+from stead.api.routing import QueriesDep, router
+from stead.application import JournalLine, Queries
+from stead.application.journal_feed import JournalFeed
 from stead.application.names import Below
 
 RECONNECT = 1000
@@ -38,8 +37,7 @@ routes = router("journal")
 
 @routes.get("/v1/journal")
 async def read_journal(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
     path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
     limit: Limit = 100,
@@ -48,13 +46,10 @@ async def read_journal(
 
     What is archived is not in it: `archived` says up to where.
     """
-    seen = service.seen(caller)
-    end = await seen.end()
-    lines, last, full = await seen.journal(after, _whole(path), limit)
+    end = await queries.end()
+    lines, last, full = await queries.journal(after, _whole(path), limit)
     reached = last if full else max(end, last, after)
-    archived = await service.view.store.archives.read_range()
-    beyond = archived.last if archived is not None else 0
-    return JournalPage(items=lines, next=reached, end=max(end, last), archived=beyond)
+    return JournalPage(items=lines, next=reached, end=max(end, last), archived=await queries.archived_up_to())
 
 
 @routes.get(
@@ -63,8 +58,7 @@ async def read_journal(
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
 async def follow_journal(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     request: Request,
     after: Annotated[int | None, Query(ge=0, le=2**62, description="From after this position on.")] = None,
     path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
@@ -78,8 +72,7 @@ async def follow_journal(
     Without a position it begins now. While nothing happens, a comment says every few seconds that it lives.
     A position after which lines were archived is answered 410, which says where the journal begins by now.
     """
-    seen = service.seen(caller)
-    end = await seen.end()
+    end = await queries.end()
     start = last_event_id if last_event_id is not None else after
     if start is not None and start > end:
         says = f"the journal ends at {end}"
@@ -87,23 +80,22 @@ async def follow_journal(
             "invalid", f"position {start}: {says}", errors=[FieldError(location="position", message=says)]
         )
     if start is not None:
-        await not_after(service.view.store, start)
+        await queries.check_archived(start)
     state = request.app.state
     state.limits.stream(request)
-    caller.judged = True  # every line is, when it comes
-    events = _events(state.feed, seen, end if start is None else start, _whole(path), state.heartbeat)
+    events = _events(state.feed, queries, end if start is None else start, _whole(path), state.heartbeat)
     return StreamingResponse(events, media_type="text/event-stream")
 
 
 async def _events(
-    feed: JournalFeed, seen: AuthorizedQueries, after: int, path: str | None, heartbeat: float
+    feed: JournalFeed, queries: Queries, after: int, path: str | None, heartbeat: float
 ) -> AsyncIterator[str]:
     # An id without data moves the place to resume from and is no event.
     yield f"retry: {RECONNECT}\nid: {after}\n\n"
     async for found, reached in feed.follow(after, path, heartbeat):
-        if not await seen.still():
+        if not await queries.still():
             return  # whoever comes back has to say again who they are
-        lines = await seen.lines(found)
+        lines = await queries.lines(found)
         for line in lines:
             kind = "refusal" if line.refused else "move" if line.source != line.target else "note"
             data = json_of(line)

@@ -8,10 +8,11 @@ from fastapi import Path as InPath
 from fastapi import Query
 from pydantic import AfterValidator, ConfigDict, Field
 
+from stead.access.policies import LANES
 from stead.api.identity import Who
 from stead.api.models import ResponseModel
 from stead.api.problems import trouble
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application.lanes import LaneChange, LaneGrant, LaneGrants
 from stead.application.models import InvalidRequest, Page
 from stead.application.names import SEGMENT
@@ -49,22 +50,23 @@ routes = router("access")
 
 @routes.get("/v1/lane-grants")
 async def list_lane_grants(
-    service: ServiceDep,
-    caller: Who,
+    application: ApplicationDep,
+    queries: QueriesDep,
     namespace: Annotated[
         str | None, Query(pattern=f"^{SEGMENT}$", max_length=100, description="Those that count for it.")
     ] = None,
 ) -> Page[LaneGrant]:
     """Which namespaces may use which lanes. A namespace owns those of its sites without a grant."""
-    return Page(tuple(await LaneGrants(service).all(namespace, caller)))
+    return Page(tuple(await LaneGrants(application).all(namespace, queries.authorized)))
 
 
 @routes.put("/v1/lane-grants/{lane}/{namespace}")
 async def allow_lane(
-    service: ServiceDep, caller: Who, lane: LanePattern, namespace: Space, body: LaneReason
+    application: ApplicationDep, caller: Who, lane: LanePattern, namespace: Space, body: LaneReason
 ) -> LaneChange:
     """Let a namespace use a lane. No agent has to be there yet."""
-    answer = await LaneGrants(service).allow(lane, namespace, body.reason, caller)
+    authorized = application.authorization.require(caller, LANES)
+    answer = await LaneGrants(application).allow(lane, namespace, body.reason, authorized)
     if isinstance(answer, InvalidRequest):
         raise trouble(answer)
     return answer
@@ -72,7 +74,7 @@ async def allow_lane(
 
 @routes.delete("/v1/lane-grants/{lane}/{namespace}")
 async def deny_lane(
-    service: ServiceDep,
+    application: ApplicationDep,
     caller: Who,
     lane: LanePattern,
     namespace: Space,
@@ -81,4 +83,5 @@ async def deny_lane(
     ] = "",
 ) -> LaneChange:
     """Take a lane away from a namespace. What is there goes on; nothing new or changed comes to the lane."""
-    return await LaneGrants(service).deny(lane, namespace, reason, caller)
+    authorized = application.authorization.require(caller, LANES)
+    return await LaneGrants(application).deny(lane, namespace, reason, authorized)

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
+from stead.access.policies import HOSTS
 from stead.api.identity import Who
 from stead.api.models import AskedTime
 from stead.api.problems import FieldError, ProblemResponse, trouble
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
-from stead.api.routing import ServiceDep, router
-from stead.application import Calendar, Host, InvalidRequest, Lateness, Lease, Page, ResourceNotFound
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import Calendar, CellCommands, Host, InvalidRequest, Lateness, Lease, NotFound, Page
 from stead.application.names import Below, Name, Path
 from stead.application.storable import storable
 
@@ -51,75 +52,76 @@ routes = router("leases")
 
 @routes.get("/v1/leases")
 async def list_leases(
-    service: ServiceDep, caller: Who, below: Below = "/", cursor: Cursor = None, limit: Limit = 100
+    queries: QueriesDep, below: Below = "/", cursor: Cursor = None, limit: Limit = 100
 ) -> Page[Lease]:
     """Leases in order of path."""
-    return await service.seen(caller).leases(below, from_cursor(cursor, str) or "", limit)
+    return await queries.leases(below, from_cursor(cursor, str) or "", limit)
 
 
 @routes.get("/v1/leases/{path:path}")
-async def read_lease(service: ServiceDep, caller: Who, path: Where) -> Lease:
+async def read_lease(queries: QueriesDep, path: Where) -> Lease:
     """A lease with its reservations, events and notices."""
-    found = await service.seen(caller).lease(f"/{path}")
+    found = await queries.lease(f"/{path}")
     if found is None:
         raise ProblemResponse("not-found", f"there is no lease /{path}")
     return found
 
 
 @routes.get("/v1/lateness")
-async def read_lateness(
-    service: ServiceDep, caller: Who, hours: Annotated[int, Query(ge=1, le=24 * 366)] = 24
-) -> Lateness:
+async def read_lateness(queries: QueriesDep, hours: Annotated[int, Query(ge=1, le=24 * 366)] = 24) -> Lateness:
     """How late the moments of leases came, in the last hours."""
-    return await service.seen(caller).lateness(hours * 3600)
+    return await queries.lateness(hours * 3600)
 
 
 @routes.get("/v1/hosts")
-async def list_hosts(service: ServiceDep, caller: Who, cursor: Cursor = None, limit: Limit = 100) -> Page[Host]:
+async def list_hosts(queries: QueriesDep, cursor: Cursor = None, limit: Limit = 100) -> Page[Host]:
     """Hosts that can be booked, in order of name."""
-    return await service.seen(caller).hosts(from_cursor(cursor, str) or "", limit)
+    return await queries.hosts(from_cursor(cursor, str) or "", limit)
 
 
 @routes.put("/v1/hosts/{name}")
-async def put_host(service: ServiceDep, caller: Who, name: Name, change: HostChange) -> Host:
+async def put_host(application: ApplicationDep, caller: Who, name: Name, change: HostChange) -> Host:
     """Have a host booked from now on, or say anew what it has."""
-    found = await service.put_host(name, change.lane, change.properties, change.node, caller)
-    if isinstance(found, InvalidRequest | ResourceNotFound):
+    authorized = application.authorization.require(caller, HOSTS)
+    found = await CellCommands(application).put_host(name, change.lane, change.properties, change.node, authorized)
+    if isinstance(found, InvalidRequest | NotFound):
         raise trouble(found)
     return found
 
 
 @routes.put("/v1/hosts/{name}/works")
-async def judge_host(service: ServiceDep, caller: Who, name: Name, verdict: HostVerdict) -> Host:
+async def judge_host(application: ApplicationDep, caller: Who, name: Name, verdict: HostVerdict) -> Host:
     """Say that a host failed, or works again. Leases that have it get another, if one is free."""
-    found = await service.judge_host(name, verdict.healthy, verdict.reason, caller)
-    if isinstance(found, ResourceNotFound):
+    authorized = application.authorization.require(caller, HOSTS)
+    found = await CellCommands(application).set_host_health(name, verdict.healthy, verdict.reason, authorized)
+    if isinstance(found, NotFound):
         raise trouble(found)
     return found
 
 
 @routes.delete("/v1/hosts/{name}", status_code=204)
-async def remove_host(service: ServiceDep, caller: Who, name: Name) -> None:
+async def remove_host(application: ApplicationDep, caller: Who, name: Name) -> None:
     """Forget a host that no lease has or had."""
-    found = await service.remove_host(name, caller)
+    authorized = application.authorization.require(caller, HOSTS)
+    found = await CellCommands(application).remove_host(name, authorized)
     if found is not None:
         raise trouble(found)
 
 
 @routes.get("/v1/calendar")
 async def read_calendar(
-    service: ServiceDep,
-    caller: Who,
+    application: ApplicationDep,
+    queries: QueriesDep,
     start: AskedTime | None = None,
     end: AskedTime | None = None,
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Calendar:
     """Who has which host between two times: a day from now on, unless said otherwise."""
-    start = start or service.view.store.clock.now()
+    start = start or application.now()
     last = datetime.max.replace(tzinfo=UTC)
     end = end or start + min(DAY, last - start)
     if not start < end <= start + min(LONGEST, last - start):
         says = "it has to be after the start, by at most 366 days"
         raise ProblemResponse("invalid", f"end: {says}", errors=[FieldError(location="end", message=says)])
-    return await service.seen(caller).calendar(start, end, from_cursor(cursor, str) or "", limit)
+    return await queries.calendar(start, end, from_cursor(cursor, str) or "", limit)

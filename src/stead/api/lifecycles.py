@@ -7,12 +7,13 @@ from typing import Annotated
 from fastapi import Path as InPath
 from pydantic import AfterValidator, ConfigDict
 
-from stead.api.identity import Known, Who
+from stead.access.policies import LIFECYCLES
+from stead.api.identity import Who
 from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse, trouble
-from stead.api.routing import ServiceDep, router
-from stead.application import InvalidDocument, Page, RegisteredLifecycle
-from stead.application.lifecycles import LifecycleDetail, LifecycleName, name_of
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import CellCommands, InvalidDocument, Page, RegisteredLifecycle
+from stead.application.lifecycles import LifecycleDetail, LifecycleName
 from stead.application.names import SEGMENT
 from stead.application.storable import storable
 
@@ -32,17 +33,15 @@ routes = router("lifecycles")
 
 
 @routes.get("/v1/lifecycles")
-async def list_lifecycles(service: ServiceDep, caller: Known) -> Page[LifecycleName]:
+async def list_lifecycles(queries: QueriesDep) -> Page[LifecycleName]:
     """The lifecycles that the server knows."""
-    await service.kinds.fresh()
-    found = [await service.lifecycle(kind) for kind in list(service.kinds)]
-    return Page(tuple(name_of(one) for one in found if one is not None))
+    return Page(tuple(await queries.lifecycles()))
 
 
 @routes.get("/v1/lifecycles/{kind}")
-async def read_lifecycle(service: ServiceDep, caller: Known, kind: Kind) -> LifecycleDetail:
+async def read_lifecycle(queries: QueriesDep, kind: Kind) -> LifecycleDetail:
     """A lifecycle: its states, actions and moves, and what lint says of it."""
-    found = await service.lifecycle(kind)
+    found = await queries.lifecycle(kind)
     if found is None:
         raise ProblemResponse("not-found", f"there is no lifecycle {kind}")
     return found
@@ -50,19 +49,21 @@ async def read_lifecycle(service: ServiceDep, caller: Known, kind: Kind) -> Life
 
 @routes.put("/v1/lifecycles/{kind}")
 async def register_lifecycle(
-    service: ServiceDep, caller: Who, kind: Kind, body: LifecycleDocument
+    application: ApplicationDep, caller: Who, kind: Kind, body: LifecycleDocument
 ) -> RegisteredLifecycle:
     """Have a kind of one's own, or let it go by another document. It is linted and explored before, which may
     take a minute, and in force at every server and controller within a second."""
-    found = await service.register(kind, body.document, caller)
+    authorized = application.authorization.require(caller, LIFECYCLES)
+    found = await CellCommands(application).register(kind, body.document, authorized)
     if isinstance(found, InvalidDocument):
         raise trouble(found)
     return found
 
 
 @routes.delete("/v1/lifecycles/{kind}", status_code=204)
-async def unregister_lifecycle(service: ServiceDep, caller: Who, kind: Kind) -> None:
+async def unregister_lifecycle(application: ApplicationDep, caller: Who, kind: Kind) -> None:
     """Let there be no such kind any more, of which there are no resources."""
-    found = await service.unregister(kind, caller)
+    authorized = application.authorization.require(caller, LIFECYCLES)
+    found = await CellCommands(application).unregister(kind, authorized)
     if found is not None:
         raise trouble(found)

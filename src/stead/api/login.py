@@ -21,11 +21,11 @@ from fastapi.responses import RedirectResponse
 from stead.access.access import Access, UnknownCredentials
 from stead.access.caller import Caller
 from stead.access.oidc import InvalidIdToken, IssuerUnavailable, OidcVerifier
-from stead.api.identity import COOKIE, Known, not_known, same_origin
+from stead.api.identity import COOKIE, Who, not_known, same_origin
 from stead.api.limits import Limits
 from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, router
 
 FLOW = "stead_login"
 """The cookie of a login that is under way."""
@@ -77,9 +77,9 @@ routes = router("access")
 
 
 @routes.get("/v1/login")
-async def read_login(service: ServiceDep) -> Login:
+async def read_login(application: ApplicationDep) -> Login:
     """How one can log in here. It is for everybody."""
-    access = service.access
+    access = application.access
     issuer = access.oidc.issuer if access is not None and access.oidc is not None else None
     return Login(
         anonymous_access=access is None or access.open,
@@ -90,36 +90,38 @@ async def read_login(service: ServiceDep) -> Login:
 
 
 @routes.get("/v1/whoami")
-async def whoami(caller: Known) -> Whoami:
+async def whoami(caller: Who) -> Whoami:
     """Who one is here, and which roles one has."""
     return shown(caller)
 
 
 @routes.post("/v1/session")
-async def begin_session(service: ServiceDep, body: LoginCredentials, request: Request, response: Response) -> Whoami:
+async def begin_session(
+    application: ApplicationDep, body: LoginCredentials, request: Request, response: Response
+) -> Whoami:
     """For browsers: show a token once, and get a cookie that stands for it."""
     if not same_origin(request):
         raise ProblemResponse("foreign-page", "a page of another address has sent this")
-    return await _open(_needed(service.access), body.token, request, response)
+    return await _open(_needed(application.access), body.token, request, response)
 
 
 @routes.delete("/v1/session", status_code=204)
-async def end_session(service: ServiceDep, request: Request, response: Response) -> None:
+async def end_session(application: ApplicationDep, request: Request, response: Response) -> None:
     """Log out: the cookie opens nothing any more."""
     cookie = request.cookies.get(COOKIE, "")
     if cookie and same_origin(request):
-        await _needed(service.access).end_session(cookie)
+        await _needed(application.access).end_session(cookie)
         response.delete_cookie(COOKIE)
 
 
 @routes.get("/v1/session/login", response_class=RedirectResponse, status_code=302)
 async def log_in(
-    service: ServiceDep,
+    application: ApplicationDep,
     request: Request,
     to: Annotated[str, Query(max_length=1000, description="Where to go then.")] = HOME,
 ) -> Response:
     """Send a browser to the issuer."""
-    oidc = _issuer(service.access)
+    oidc = _issuer(application.access)
     flow = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
     challenge = base64.urlsafe_b64encode(hashlib.sha256(flow["verifier"].encode()).digest()).decode().rstrip("=")
     asked = {
@@ -149,14 +151,14 @@ async def log_in(
 
 @routes.get("/v1/session/back", response_class=RedirectResponse, status_code=302)
 async def come_back(
-    service: ServiceDep,
+    application: ApplicationDep,
     request: Request,
     state: Annotated[str, Query(max_length=200)] = "",
     code: Annotated[str, Query(max_length=4000)] = "",
     error: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """Where the issuer sends a browser back to."""
-    known, oidc = _needed(service.access), _issuer(service.access)
+    known, oidc = _needed(application.access), _issuer(application.access)
     flow = _flow(request)
     if not flow or not secrets.compare_digest(flow.get("state", ""), state):
         raise not_known("this login was begun elsewhere, or took too long: begin again")

@@ -6,10 +6,9 @@ from typing import Annotated
 
 from fastapi import Query
 
-from stead.api.identity import Who
 from stead.api.problems import ProblemResponse
 from stead.api.resources import Where
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import QueriesDep, router
 from stead.application import Log, LogUnavailable
 
 routes = router("resources")
@@ -17,8 +16,7 @@ routes = router("resources")
 
 @routes.get("/v1/logs/{path:path}")
 async def read_logs(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     path: Where,
     lines: Annotated[int, Query(ge=1, le=10_000, description="So many at most, the last ones.")] = 100,
     since: Annotated[
@@ -26,7 +24,7 @@ async def read_logs(
     ] = "",
 ) -> Log:
     """The last lines that an app wrote. Its agent is asked for them; they are kept nowhere else."""
-    found = await service.seen(caller).logs(f"/{path}", lines, since)
+    found = await queries.logs(f"/{path}", lines, since)
     if found is None:
         raise ProblemResponse("not-found", f"there is nothing at /{path}")
     if isinstance(found, LogUnavailable):

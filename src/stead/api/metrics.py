@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from stead.api.identity import Who
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import QueriesDep, router
 from stead.telemetry.exposition import KIND
 
 routes = router("health")
@@ -16,6 +15,6 @@ routes = router("health")
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def read_metrics(service: ServiceDep, caller: Who) -> Response:
+async def read_metrics(queries: QueriesDep) -> Response:
     """What this server and its controller count, and the cell in numbers. For whoever may see the whole cell."""
-    return Response(await service.seen(caller).metrics(), media_type=KIND)
+    return Response(await queries.metrics(), media_type=KIND)

@@ -12,8 +12,8 @@ from stead.api.identity import Who
 from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse, trouble
 from stead.api.request_ids import Cursor, Key, Limit, from_cursor
-from stead.api.routing import ServiceDep, router
-from stead.application import AcceptedRequest, Claim, Operation, OperationMember, Page
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import Claim, Operation, OperationMember, Page, authorized_commands
 from stead.application.names import Below
 
 
@@ -30,21 +30,20 @@ routes = router("operations")
 
 @routes.get("/v1/operations")
 async def list_operations(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
     running: Annotated[bool | None, Query(description="Only those under way, or only those that ended.")] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Page[Operation]:
     """Operations, the latest first; those under way in order of path."""
-    return await service.seen(caller).operations(below, running, from_cursor(cursor, int), limit)
+    return await queries.operations(below, running, from_cursor(cursor, int), limit)
 
 
 @routes.get("/v1/operations/{id}")
-async def read_operation(service: ServiceDep, caller: Who, id: UUID) -> Operation:
+async def read_operation(queries: QueriesDep, id: UUID) -> Operation:
     """An operation that waits its turn, is under way or has ended."""
-    found = await service.seen(caller).operation(id)
+    found = await queries.operation(id)
     if found is None:
         raise ProblemResponse("not-found", f"there is no operation {id}")
     return found
@@ -52,23 +51,23 @@ async def read_operation(service: ServiceDep, caller: Who, id: UUID) -> Operatio
 
 @routes.get("/v1/operations/{id}/members")
 async def list_operation_members(
-    service: ServiceDep, caller: Who, id: UUID, limit: Limit = 100, cursor: Cursor = None
+    queries: QueriesDep, id: UUID, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[OperationMember]:
     """Members that did not do what an operation asked, were skipped, or joined another one, each with why."""
-    if await service.seen(caller).operation(id) is None:
+    if await queries.operation(id) is None:
         raise ProblemResponse("not-found", f"there is no operation {id}")
-    return await service.seen(caller).members(id, from_cursor(cursor, str) or "", limit)
+    return await queries.members(id, from_cursor(cursor, str) or "", limit)
 
 
 @routes.post("/v1/operations/{id}/cancel", status_code=202)
-async def cancel_operation(service: ServiceDep, id: UUID, caller: Who, response: Response) -> Operation:
+async def cancel_operation(application: ApplicationDep, id: UUID, caller: Who, response: Response) -> Operation:
     """End an operation before it is done. It may be repeated. A caller that may ask for the action may cancel it.
 
     The agent that works on it keeps its custody until that ends: Stead fences it off, waits until it can no longer
     act, observes the object, and the resource settles to what is true. The operation ends `cancelled`, or `done` if
     it turns out so. One that waits its turn is taken out of its queue, and ends at once.
     """
-    answer = await service.cancel(id, caller)
+    answer = await authorized_commands.cancel_operation(application, id, caller)
     if not isinstance(answer, Operation):
         raise trouble(answer)
     response.headers["Location"] = f"/v1/operations/{id}"
@@ -76,9 +75,9 @@ async def cancel_operation(service: ServiceDep, id: UUID, caller: Who, response:
 
 
 @routes.post("/v1/operations/{id}/promote")
-async def promote_operation(service: ServiceDep, id: UUID, caller: Who) -> Operation:
+async def promote_operation(application: ApplicationDep, id: UUID, caller: Who) -> Operation:
     """Put an operation that waits its turn first in its queue."""
-    answer = await service.promote(id, caller)
+    answer = await authorized_commands.promote_operation(application, id, caller)
     if not isinstance(answer, Operation):
         raise trouble(answer)
     return answer
@@ -90,7 +89,12 @@ async def promote_operation(service: ServiceDep, id: UUID, caller: Who) -> Opera
     responses={200: {"model": Accepted, "description": "There was nothing to do"}},
 )
 async def retry_operation(
-    service: ServiceDep, id: UUID, caller: Who, response: Response, body: RetryRequest | None = None, key: Key = ""
+    application: ApplicationDep,
+    id: UUID,
+    caller: Who,
+    response: Response,
+    body: RetryRequest | None = None,
+    key: Key = "",
 ) -> Accepted:
     """Ask once more for what an operation was to do that did not end `done` or `displaced`.
 
@@ -98,18 +102,17 @@ async def retry_operation(
     Of a group, only the members that failed are asked.
     """
     said = body or RetryRequest()
-    answer = await service.retry(id, caller, key, force=said.force, reason=said.reason)
-    if not isinstance(answer, AcceptedRequest):
-        raise trouble(answer)
+    answer = await authorized_commands.retry_operation(
+        application, id, caller, key, force=said.force, reason=said.reason
+    )
     return accepted(answer, response)
 
 
 @routes.get("/v1/claims")
 async def list_claims(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
     limit: Limit = 100,
 ) -> Page[Claim]:
     """Who may change what now."""
-    return await service.seen(caller).claims(below, limit)
+    return await queries.claims(below, limit)

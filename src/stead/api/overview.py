@@ -7,10 +7,9 @@ from uuid import UUID
 
 from fastapi import Query
 
-from stead.api.identity import Who
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Cursor, Limit, from_cursor
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import QueriesDep, router
 from stead.application import Overview, Page, Timeline, TreeNode
 from stead.application.names import Below
 
@@ -18,33 +17,31 @@ routes = router("overview")
 
 
 @routes.get("/v1/overview")
-async def read_overview(service: ServiceDep, caller: Who) -> Overview:
+async def read_overview(queries: QueriesDep) -> Overview:
     """The cell at a glance: how many of what are where, what goes on, what is in trouble and why."""
-    return await service.seen(caller).overview()
+    return await queries.overview()
 
 
 @routes.get("/v1/tree")
 async def read_tree(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     below: Annotated[Below, Query(description="Directly below this path.")] = "/",
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Page[TreeNode]:
     """What lies directly below a path, each with how all that is below it stands, the worst first."""
-    return await service.seen(caller).tree(below, from_cursor(cursor, str), limit)
+    return await queries.tree(below, from_cursor(cursor, str), limit)
 
 
 @routes.get("/v1/operations/{id}/timeline")
 async def read_timeline(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     id: UUID,
     limit: Annotated[int, Query(ge=1, le=500, description="At most so many members.")] = 100,
     cursor: Cursor = None,
 ) -> Timeline:
     """What an operation did to each of its members and when, and why those failed that did."""
-    found = await service.seen(caller).timeline(id, max(from_cursor(cursor, int) or 0, 0), limit)
+    found = await queries.timeline(id, max(from_cursor(cursor, int) or 0, 0), limit)
     if found is None:
         raise ProblemResponse("not-found", f"there is no operation {id}")
     return found

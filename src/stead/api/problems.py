@@ -22,10 +22,10 @@ from stead.application import (
     InvalidDocument,
     InvalidRequest,
     LinesArchived,
+    NotFound,
     NotPermitted,
     Reason,
     Rejection,
-    ResourceNotFound,
     VersionMismatch,
     unavailability,
 )
@@ -94,11 +94,11 @@ class LoginFailed(ProblemResponse):
 
 
 def trouble(
-    answer: Rejection | ResourceNotFound | VersionMismatch | InvalidRequest | InvalidDocument,
+    answer: Rejection | NotFound | VersionMismatch | InvalidRequest | InvalidDocument,
 ) -> ProblemResponse:
     """What the engine said no with, as a problem."""
     match answer:
-        case ResourceNotFound():
+        case NotFound():
             return ProblemResponse("not-found", answer.message)
         case InvalidRequest():
             said = ((answer.field, answer.message), *answer.more)

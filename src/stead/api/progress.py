@@ -13,13 +13,12 @@ from uuid import UUID
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from stead.api.identity import Who
 from stead.api.journal import RECONNECT
-from stead.api.journal_feed import PAGE, JournalFeed
 from stead.api.models import json_of
 from stead.api.problems import FieldError, ProblemResponse
-from stead.api.routing import ServiceDep, router
-from stead.application import Application, AuthorizedQueries, JournalLine, Operation, not_after, not_before
+from stead.api.routing import QueriesDep, router
+from stead.application import JournalLine, Operation, Queries
+from stead.application.journal_feed import PAGE, JournalFeed
 
 OFTEN = 1.0
 """Seconds between two looks at whether an operation has ended, where the journal does not say."""
@@ -34,9 +33,8 @@ routes = router("operations")
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
 async def follow_operation(
-    service: ServiceDep,
+    queries: QueriesDep,
     id: UUID,
-    caller: Who,
     request: Request,
     after: Annotated[int | None, Query(ge=0, le=2**62, description="Only steps after this position.")] = None,
     last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
@@ -47,11 +45,10 @@ async def follow_operation(
     position. When all were given and the operation has ended, `ended` has the operation, and the stream is over.
     A stream that was lost is resumed with `Last-Event-ID`: no step is missed, and none is given twice.
     """
-    seen = service.seen(caller)
-    found = await seen.operation(id)
+    found = await queries.operation(id)
     if found is None:
         raise ProblemResponse("not-found", f"there is no operation {id}")
-    end = await seen.end()
+    end = await queries.end()
     start = last_event_id if last_event_id is not None else after
     if start is not None and start > end:
         says = f"the journal ends at {end}"
@@ -59,23 +56,19 @@ async def follow_operation(
             "invalid", f"position {start}: {says}", errors=[FieldError(location="position", message=says)]
         )
     if start is not None:
-        await not_after(service.view.store, start)
+        await queries.check_archived(start)
     else:
-        await not_before(service.view.store, found.created_at)
-        first, _ = await service.view.store.operations.find_journal_start(id, found.path, found.created_at)
+        first = await queries.first_step(found)
         start = end if first is None else first - 1
     state = request.app.state
     state.limits.stream(request)
-    events = _Steps(service, seen, state.feed, found, start)
+    events = _Steps(queries, state.feed, found, start)
     return StreamingResponse(events.run(min(state.heartbeat, OFTEN)), media_type="text/event-stream")
 
 
 class _Steps:
-    def __init__(
-        self, service: Application, seen: AuthorizedQueries, feed: JournalFeed, operation: Operation, after: int
-    ) -> None:
-        self.service = service
-        self.seen = seen
+    def __init__(self, queries: Queries, feed: JournalFeed, operation: Operation, after: int) -> None:
+        self.queries = queries
         self.feed = feed
         self.operation = operation
         self.after = after
@@ -83,12 +76,12 @@ class _Steps:
     async def run(self, quiet: float) -> AsyncIterator[str]:
         yield f"retry: {RECONNECT}\nid: {self.after}\n\n"
         async for found, reached in self.feed.follow(self.after, self.operation.path, quiet):
-            if not await self.seen.still():
+            if not await self.queries.still():
                 return  # whoever comes back has to say again who they are
             for text in await self._told(found):
                 yield text
             self.after = reached
-            ended = await self._ended()
+            ended = await self.queries.ended(self.operation)
             if ended is None:
                 yield f": alive\nid: {reached}\n\n"
                 continue
@@ -98,24 +91,18 @@ class _Steps:
             return
 
     async def _told(self, found: list[JournalLine]) -> list[str]:
-        mine = [line for line in found if line.operation == self.operation.id]
-        return [
-            f"id: {line.position}\nevent: step\ndata: {json_of(line)}\n\n" for line in await self.seen.lines(mine)
-        ]
+        return self._written(await self.queries.lines(found))
 
-    async def _ended(self) -> Operation | None:
-        """The operation, once it has ended and all its steps have their positions."""
-        now = await self.service.view.operation(UUID(self.operation.id))
-        if now is None or not now.outcome:
-            return None
-        _, unnumbered = await self.service.view.store.operations.find_journal_start(
-            UUID(now.id), now.path, now.created_at
-        )
-        return None if unnumbered else self.seen.concealment.operation(now)
+    def _written(self, lines: list[JournalLine]) -> list[str]:
+        mine = [line for line in lines if line.operation == self.operation.id]
+        return [f"id: {line.position}\nevent: step\ndata: {json_of(line)}\n\n" for line in mine]
 
     async def _rest(self) -> AsyncIterator[str]:
         """What was numbered before the end was seen, and not read yet."""
-        while found := (await self.service.view.journal(self.after, self.operation.path, PAGE))[0]:
-            for text in await self._told(found):
+        while True:
+            lines, last, _ = await self.queries.journal(self.after, self.operation.path, PAGE)
+            if not last:
+                return
+            for text in self._written(lines):
                 yield text
-            self.after = found[-1].position
+            self.after = last

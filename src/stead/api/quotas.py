@@ -10,8 +10,8 @@ from stead.api.identity import Who
 from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse, trouble
 from stead.api.resources import Where
-from stead.api.routing import ServiceDep, router
-from stead.application import ResourceNotFound
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import CellCommands, NotFound
 
 Most = Annotated[int, Field(ge=0, le=2**53)]
 
@@ -55,9 +55,9 @@ routes = router("quotas")
 
 
 @routes.get("/v1/quotas/{path:path}")
-async def read_quotas(service: ServiceDep, caller: Who, path: Where) -> Quotas:
+async def read_quotas(queries: QueriesDep, path: Where) -> Quotas:
     """How much something has, and may have."""
-    found = await service.seen(caller).quotas(f"/{path}")
+    found = await queries.quotas(f"/{path}")
     if found is None:
         raise ProblemResponse("not-found", f"there is nothing at /{path}")
     return Quotas(
@@ -66,11 +66,13 @@ async def read_quotas(service: ServiceDep, caller: Who, path: Where) -> Quotas:
 
 
 @routes.put("/v1/quotas/{path:path}")
-async def set_quotas(service: ServiceDep, caller: Who, path: Where, change: QuotaChange) -> Quotas:
+async def set_quotas(application: ApplicationDep, caller: Who, path: Where, change: QuotaChange) -> Quotas:
     """Say how much something may have. What is there already stays, also where that is more."""
-    found = await service.set_quotas(f"/{path}", change.model_dump(exclude_unset=True), caller)
-    if isinstance(found, ResourceNotFound):
-        raise trouble(found)
+    commands, wanted = CellCommands(application), change.model_dump(exclude_unset=True)
+    authorized = await commands.authorize_quotas(f"/{path}", wanted, caller)
+    if isinstance(authorized, NotFound):
+        raise trouble(authorized)
+    found = await commands.set_quotas(f"/{path}", wanted, authorized)
     return Quotas(
         path=f"/{path}", items=[Quota(resource=item.what, used=item.used, limit=item.most) for item in found]
     )

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from fastapi import Query
 
+from stead.access.policies import RELEASE
 from stead.api.identity import Who
 from stead.api.models import ResponseModel
-from stead.api.routing import ServiceDep, router
-from stead.application import Application
+from stead.api.routing import ApplicationDep, router
 from stead.application.names import Below
 from stead.application.recovery import Hold as Held
 from stead.application.recovery import Recovery
@@ -30,23 +30,21 @@ class Hold(ResponseModel):
 
 
 @routes.get("/v1/recovery")
-async def get_hold(service: ServiceDep, caller: Who) -> Hold:
+async def get_hold(application: ApplicationDep, caller: Who) -> Hold:
     """Whether the cell is held after a restore."""
-    return _shown(await _recovery(service).hold(caller))
+    authorized = application.authorization.require(caller, RELEASE)
+    return _shown(await Recovery(application).hold(authorized))
 
 
 @routes.post("/v1/recovery/release")
 async def release_hold(
-    service: ServiceDep,
+    application: ApplicationDep,
     caller: Who,
     path: Annotated[Below, Query(description="At this path and below it; `/` releases the whole cell.")] = "/",
 ) -> Hold:
     """Let a restored cell act: orders that waited for the release are sent. The journal records it."""
-    return _shown(await _recovery(service).release(path, caller))
-
-
-def _recovery(service: Application) -> Recovery:
-    return Recovery(service.view.store, service.permission, service.slots)
+    authorized = application.authorization.require(caller, RELEASE)
+    return _shown(await Recovery(application).release(path, authorized))
 
 
 def _shown(hold: Held) -> Hold:

@@ -12,17 +12,20 @@ from fastapi import Query, Response
 from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
 from stead.api.models import ActionBody, AskedTime
-from stead.api.problems import FieldError, ProblemResponse, trouble
+from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Cursor, IfMatch, Key, Limit, from_cursor, tags
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import (
-    AcceptedRequest,
-    Asked,
-    AuthorizedQueries,
+    ActionRequest,
     DryRun,
     HistoricalResource,
+    OnConflict,
+    OnFailure,
+    OnPartial,
+    Queries,
     Resource,
     ResourcePage,
+    authorized_commands,
 )
 from stead.application.names import SEGMENT, Below, Name
 
@@ -42,8 +45,7 @@ routes = router("resources")
 
 @routes.get("/v1/resources")
 async def list_resources(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
     below: Annotated[Below, Query(description="Only below this path.")] = "/",
     specs: Annotated[bool, Query(description="With the specs; otherwise each `spec` is empty.")] = False,
@@ -52,24 +54,23 @@ async def list_resources(
 ) -> ResourcePage:
     """Resources below a path, in order of path."""
     after = from_cursor(cursor, str) or ""
-    position = await service.seen(caller).end()
-    page = await service.seen(caller).resources(kind, below, after, limit)
+    position = await queries.end()
+    page = await queries.resources(kind, below, after, limit)
     found = page.items if specs else [replace(item, spec={}, next_spec=None) for item in page.items]
     return ResourcePage(tuple(found), page.next, position, specs)
 
 
 @routes.get("/v1/resources/{path:path}")
 async def read_resource(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     path: Where,
     response: Response,
     at: Annotated[AskedTime | None, Query(description="As it was then; with its offset from UTC.")] = None,
 ) -> Resource | HistoricalResource:
     """A resource as it is or, with `at`, as it was."""
     if at is not None:
-        return await _past(service.seen(caller), f"/{path}", at)
-    found = await service.seen(caller).resource(f"/{path}")
+        return await _past(queries, f"/{path}", at)
+    found = await queries.resource(f"/{path}")
     if found is None:
         raise ProblemResponse("not-found", f"there is nothing at /{path}")
     response.headers["ETag"] = f'"{found.etag}"'
@@ -82,7 +83,7 @@ async def read_resource(
     responses={200: {"model": DryRun | Accepted, "description": "A rehearsal, or there was nothing to do"}},
 )
 async def ask(
-    service: ServiceDep,
+    application: ApplicationDep,
     path: Where,
     caller: Who,
     response: Response,
@@ -93,31 +94,33 @@ async def ask(
     if_match: IfMatch = None,
 ) -> Accepted | DryRun:
     """Ask for a change. It is refused with its reasons, or let in for good and carried to a settled end."""
-    asked = _asked(f"/{path}", body or ActionBody(), action, key, if_match)
-    answer = await (service.rehearse if dry_run else service.ask)(asked, caller)
+    request = _request(f"/{path}", body or ActionBody(), action, key, if_match)
+    command = authorized_commands.dry_run_action if dry_run else authorized_commands.request_action
+    answer = await command(application, request, caller)
     if isinstance(answer, DryRun):
         response.status_code = 200
         return answer
-    if not isinstance(answer, AcceptedRequest):
-        raise trouble(answer)
     return accepted(answer, response)
 
 
-def _asked(path: str, body: ActionBody, action: str | None, key: str, if_match: str | None) -> Asked:
+def _request(path: str, body: ActionBody, action: str | None, key: str, if_match: str | None) -> ActionRequest:
     if action and body.action and action != body.action:
         says = f"the query says {action}, the body {body.action}"
         raise ProblemResponse("invalid", f"action: {says}", errors=[FieldError(location="body.action", message=says)])
-    return Asked(
+    return ActionRequest(
         path=path,
         action=action or body.action or "create",
         kind=body.kind or "",
         key=key,
         tags=tags(if_match),
-        **body.model_dump(exclude={"action", "kind"}),
+        on_failure=OnFailure(body.on_failure),
+        on_partial=OnPartial(body.on_partial),
+        on_conflict=OnConflict(body.on_conflict),
+        **body.model_dump(exclude={"action", "kind", "on_failure", "on_partial", "on_conflict"}),
     )
 
 
-async def _past(seen: AuthorizedQueries, path: str, at: datetime) -> HistoricalResource:
+async def _past(seen: Queries, path: str, at: datetime) -> HistoricalResource:
     found = await seen.past(path, at)
     if found is None:
         raise ProblemResponse("not-found", f"there was nothing at {path} at {at.isoformat()}")

@@ -1,4 +1,4 @@
-"""How a route is made: it gets the engine behind the app, and its answer is sent only after a permission check."""
+"""How a route is made: it gets the application behind the app, and queries that are authorized for its caller."""
 
 from __future__ import annotations
 
@@ -10,45 +10,48 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
-from stead.access.caller import Caller
-from stead.api.identity import SAFE, find_caller
-from stead.application import Application
+from stead.api.identity import SAFE, Who, find_caller
+from stead.application import Application, Queries
 
 
-async def _service(request: Request) -> Application:
-    service: Application = request.app.state.service
-    return service
+async def _application(request: Request) -> Application:
+    application: Application = request.app.state.application
+    return application
 
 
-ServiceDep = Annotated[Application, Depends(_service)]
-"""The engine behind the app that a request came to. Routes are made once, for all apps of a process."""
+ApplicationDep = Annotated[Application, Depends(_application)]
+"""The application behind the app that a request came to. Routes are made once, for all apps of a process."""
+
+
+async def _queries(application: ApplicationDep, caller: Who) -> Queries:
+    return application.queries(application.authorization.view(caller))
+
+
+QueriesDep = Annotated[Queries, Depends(_queries)]
+"""Queries under the permission of the caller."""
 
 
 def router(tag: str, prefix: str = "") -> APIRouter:
     """A place to add routes to. In the description of the interface a route has the name of its function."""
     return APIRouter(
-        prefix=prefix, tags=[tag], route_class=AuthorizedRoute, generate_unique_id_function=lambda route: route.name
+        prefix=prefix, tags=[tag], route_class=RetryingRoute, generate_unique_id_function=lambda route: route.name
     )
 
 
-class AuthorizedRoute(APIRoute):
-    """A route whose answer is sent only after the caller's permission was checked."""
+class RetryingRoute(APIRoute):
+    """A route that is tried once more where a kind was registered at another server a moment ago."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def handler(request: Request) -> Response:
             try:
-                answer = await handle(request)
+                return await handle(request)
             except LookupError:
-                # A kind that was registered at another server a moment ago: nothing else is looked for in vain.
-                if not (request.method in SAFE and await request.app.state.service.kinds.fresh()):
+                # Nothing else is looked for in vain.
+                if not (request.method in SAFE and await request.app.state.application.kinds.fresh()):
                     raise
-                answer = await handle(request)
-            caller: Caller | None = getattr(request.state, "caller", None)
-            if caller is not None and not caller.judged:
-                raise RuntimeError(f"{self.name} did not check the caller's permission")
-            return answer
+                return await handle(request)
 
         return handler
 

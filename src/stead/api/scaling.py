@@ -8,12 +8,13 @@ from fastapi import Path as InPath
 from fastapi import Query
 from pydantic import ConfigDict, Field
 
+from stead.access.policies import DEMAND, SCALING
 from stead.api.identity import Who
 from stead.api.models import AskedTime, ResponseModel
 from stead.api.problems import trouble
 from stead.api.request_ids import Cursor, Limit, from_cursor
-from stead.api.routing import ServiceDep, router
-from stead.application import InvalidRequest, Page, Rejection, ResourceNotFound
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import Application, Authorized, Caller, InvalidRequest, NotFound, Page, Rejection
 from stead.application.names import SEGMENT, Name, Path
 from stead.application.scaling import Scaling, ScalingPolicies
 from stead.application.scaling_policy import PLACES, Amount, ScalingPolicy
@@ -57,54 +58,66 @@ routes = router("scaling")
 
 @routes.get("/v1/scaling")
 async def list_scaling(
-    service: ServiceDep,
-    caller: Who,
+    application: ApplicationDep,
+    queries: QueriesDep,
     namespace: Annotated[Name | None, Query(description="Only of this namespace.")] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Page[Scaling]:
     """Policies that follow demand, each with what it found last."""
     where, _, name = (from_cursor(cursor, str) or "").partition("/")
-    return await ScalingPolicies(service).all(namespace, (where, name), limit, caller)
+    return await ScalingPolicies(application).all(namespace, (where, name), limit, queries.authorized)
 
 
 @routes.put("/v1/scaling/{namespace}/{name}")
 async def put_scaling(
-    service: ServiceDep, namespace: Where, name: Which, body: ScalingPolicy, caller: Who
+    application: ApplicationDep, namespace: Where, name: Which, body: ScalingPolicy, caller: Who
 ) -> Scaling:
     """Put a policy in force, in the place of the one of that name. It acts as `policy:NAMESPACE/NAME`.
 
     Whoever puts it has to be permitted what it will do: to create and delete instances at all of its places. What
     a policy of that name made before is its own.
     """
-    return _answer(await ScalingPolicies(service).put(namespace, name, body.model_dump(), caller))
+    authorized = _authorized(application, SCALING, namespace, name, caller)
+    return _answer(await ScalingPolicies(application).put(namespace, name, body.model_dump(), authorized))
 
 
 @routes.get("/v1/scaling/{namespace}/{name}")
-async def read_scaling(service: ServiceDep, namespace: Where, name: Which, caller: Who) -> Scaling:
+async def read_scaling(application: ApplicationDep, queries: QueriesDep, namespace: Where, name: Which) -> Scaling:
     """A policy, what it found last and why it does nothing, what it did, and the instances that count."""
-    return _answer(await ScalingPolicies(service).read(namespace, name, caller))
+    return _answer(await ScalingPolicies(application).read(namespace, name, queries.authorized))
 
 
 @routes.delete("/v1/scaling/{namespace}/{name}", status_code=204)
-async def remove_scaling(service: ServiceDep, namespace: Where, name: Which, caller: Who) -> None:
+async def remove_scaling(application: ApplicationDep, namespace: Where, name: Which, caller: Who) -> None:
     """Take a policy away. What it made stays as it is."""
-    missing = await ScalingPolicies(service).remove(namespace, name, caller)
+    authorized = _authorized(application, SCALING, namespace, name, caller)
+    missing = await ScalingPolicies(application).remove(namespace, name, authorized)
     if missing is not None:
         raise trouble(missing)
 
 
 @routes.post("/v1/scaling/{namespace}/{name}/demand")
-async def tell_demand(service: ServiceDep, namespace: Where, name: Which, body: Demand, caller: Who) -> DemandAnswer:
+async def tell_demand(
+    application: ApplicationDep, namespace: Where, name: Which, body: Demand, caller: Who
+) -> DemandAnswer:
     """Tell a policy the demand. The latest figure of each place counts; one that comes late changes nothing."""
     figures = [(figure.place or "", figure.value, figure.at) for figure in body.figures]
-    news = await ScalingPolicies(service).tell(namespace, name, figures, caller)
+    authorized = _authorized(application, DEMAND, namespace, name, caller)
+    news = await ScalingPolicies(application).record_demand(namespace, name, figures, authorized)
     if not isinstance(news, int):
         raise trouble(news)
     return DemandAnswer(accepted=news, outdated=len(figures) - news)
 
 
-def _answer(found: Scaling | InvalidRequest | Rejection | ResourceNotFound) -> Scaling:
+def _authorized(application: Application, action: str, namespace: str, name: str, caller: Caller) -> Authorized:
+    found = ScalingPolicies(application).authorize(action, namespace, name, caller)
+    if isinstance(found, NotFound):
+        raise trouble(found)
+    return found
+
+
+def _answer(found: Scaling | InvalidRequest | Rejection | NotFound) -> Scaling:
     if not isinstance(found, Scaling):
         raise trouble(found)
     return found

@@ -8,10 +8,9 @@ from typing import Annotated
 
 from fastapi import Query
 
-from stead.api.identity import Who
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Cursor, Limit, from_cursor
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import Page, Stuck
 from stead.application.names import Below
 
@@ -25,8 +24,8 @@ routes = router("operations")
 
 @routes.get("/v1/stuck")
 async def list_stuck(
-    service: ServiceDep,
-    caller: Who,
+    application: ApplicationDep,
+    queries: QueriesDep,
     below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
     lately: Annotated[
         int, Query(ge=0, le=LONGEST, description="Tell also what was settled in the last so many seconds.")
@@ -39,8 +38,8 @@ async def list_stuck(
     Each with why, what was seen, what was made of it, and what one may do. What was settled is told until another
     operation does something there. What is at rest costs nothing, however much there is of it.
     """
-    since = service.view.store.clock.now() - timedelta(seconds=lately)
-    return await service.seen(caller).stuck(below, since, _place(cursor), limit)
+    since = application.now() - timedelta(seconds=lately)
+    return await queries.stuck(below, since, _place(cursor), limit)
 
 
 def _place(cursor: str | None) -> str | None:

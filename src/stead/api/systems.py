@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 from stead.api.identity import Who
 from stead.api.problems import ProblemResponse, trouble
 from stead.api.resources import Where
-from stead.api.routing import ServiceDep, router
-from stead.application import Asked
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import ActionRequest, authorized_commands
 from stead.application.storable import storable
 from stead.application.systems import DEPLOY, SYSTEM, System, SystemPlan
 
@@ -32,26 +32,26 @@ routes = router("systems")
 
 
 @routes.get("/v1/systems/{path:path}")
-async def read_system(service: ServiceDep, caller: Who, path: Where) -> System:
+async def read_system(queries: QueriesDep, path: Where) -> System:
     """A system with all its services and jobs, and the deploys that run on it."""
-    found = await service.seen(caller).system(f"/{path}")
+    found = await queries.system(f"/{path}")
     if found is None:
         raise ProblemResponse("not-found", f"there is no system /{path}")
     return found
 
 
 @routes.post("/v1/plans/{path:path}")
-async def plan_deploy(service: ServiceDep, caller: Who, path: Where, body: PlanRequest) -> SystemPlan:
+async def plan_deploy(application: ApplicationDep, caller: Who, path: Where, body: PlanRequest) -> SystemPlan:
     """What a deploy would do: what is added, changed, scaled, restarted, removed. Nothing is done."""
     expect = body.expect_agent
-    asked = Asked(
+    asked = ActionRequest(
         path=f"/{path}",
         action=DEPLOY,
         kind=SYSTEM,
         expect_agent=expect,
         spec=body.model_dump(exclude={"expect_agent"}),
     )
-    answer = await service.plan(asked, caller)
+    answer = await authorized_commands.plan_deploy(application, asked, caller)
     if not isinstance(answer, SystemPlan):
         raise trouble(answer)
     return answer

@@ -8,13 +8,13 @@ from fastapi import Path as InPath
 from fastapi import Query, Response
 from pydantic import Field
 
+from stead.access.policies import LIMIT, ORPHANS
 from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
 from stead.api.models import ResponseModel
-from stead.api.problems import trouble
 from stead.api.request_ids import Cursor, Limit, from_cursor
-from stead.api.routing import ServiceDep, router
-from stead.application import AcceptedRequest, DriftReport, Lane, Orphan, Page
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import CellCommands, DriftReport, Lane, Orphan, Page
 from stead.application.names import Below, Name, Path
 
 LaneName = Annotated[str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9.\-]{0,99}$", examples=["aws.us-east-1"])]
@@ -52,8 +52,7 @@ routes = router("truth")
 
 @routes.get("/v1/truth")
 async def compare(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     below: Annotated[Below, Query(description="Only at this path or below it.")] = "/",
     kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
     limit: Limit = 100,
@@ -61,23 +60,22 @@ async def compare(
     fresh: Annotated[bool, Query(description="Have somebody look now; otherwise nobody is asked.")] = True,
 ) -> Page[DriftReport]:
     """What is believed of each resource beside what a look shows now. Nothing is made of what was seen."""
-    return await service.seen(caller).truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=fresh)
+    return await queries.truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=fresh)
 
 
 @routes.get("/v1/orphans")
 async def list_orphans(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     lane: Annotated[Name | None, Query(description="Only on this lane.")] = None,
     limit: Limit = 100,
 ) -> Page[Orphan]:
     """What providers have that carries our tag and that nobody owns. It is listed once it was found twice."""
-    return await service.seen(caller).orphans(lane, limit)
+    return await queries.orphans(lane, limit)
 
 
 @routes.post("/v1/orphans/{lane}/{token}", status_code=202)
 async def deal_with_orphan(
-    service: ServiceDep,
+    application: ApplicationDep,
     lane: LaneName,
     token: Annotated[str, InPath(max_length=100)],
     caller: Who,
@@ -86,38 +84,40 @@ async def deal_with_orphan(
     path: Annotated[Path | None, Query(description="With `adopt`: where, if not where it was made for.")] = None,
 ) -> Accepted:
     """Give an orphan an owner, or remove it. Both are operations, and told in the journal."""
+    authorized = application.authorization.require(caller, ORPHANS)
     if action == "adopt":
-        answer = await service.adopt(lane, token, path or "", caller)
+        answer = await CellCommands(application).adopt(lane, token, path or "", authorized)
     else:
-        answer = await service.remove_orphan(lane, token, caller)
-    if not isinstance(answer, AcceptedRequest):
-        raise trouble(answer)
+        answer = await CellCommands(application).remove_orphan(lane, token, authorized)
     return accepted(answer, response)
 
 
 @routes.get("/v1/lanes")
-async def list_lanes(service: ServiceDep, caller: Who, limit: Limit = 100, cursor: Cursor = None) -> Page[Lane]:
+async def list_lanes(queries: QueriesDep, limit: Limit = 100, cursor: Cursor = None) -> Page[Lane]:
     """Lanes that somebody has served or that orders stand on, with who serves them and what there is to do."""
-    return await service.seen(caller).lanes(from_cursor(cursor, str) or "", limit)
+    return await queries.lanes(from_cursor(cursor, str) or "", limit)
 
 
 @routes.post("/v1/lanes/{lane}/survey", status_code=202)
-async def survey_lane(service: ServiceDep, caller: Who, lane: LaneName) -> InventorySupport:
+async def survey_lane(application: ApplicationDep, caller: Who, lane: LaneName) -> InventorySupport:
     """Have the agent of a lane tell all that is there, now and not at the next turn. What comes is applied."""
-    return InventorySupport(lane=lane, requested=await service.survey(lane, caller))
+    authorized = application.authorization.require(caller, ORPHANS)
+    return InventorySupport(lane=lane, requested=await CellCommands(application).survey(lane, authorized))
 
 
 @routes.put("/v1/lanes/{lane}/limit")
-async def limit_lane(service: ServiceDep, caller: Who, lane: LaneName, limit: LaneLimit) -> LaneLimit:
+async def limit_lane(application: ApplicationDep, caller: Who, lane: LaneName, limit: LaneLimit) -> LaneLimit:
     """Say how many members a lane bears at once. What waits for room gets it at once, if there is some now."""
-    await service.limit_lane(lane, limit.members, caller)
+    authorized = application.authorization.require(caller, LIMIT)
+    await CellCommands(application).limit_lane(lane, limit.members, authorized)
     return limit
 
 
 @routes.put("/v1/providers/{provider}/limits")
 async def limit_provider(
-    service: ServiceDep, caller: Who, provider: LaneName, limits: ProviderLimits
+    application: ApplicationDep, caller: Who, provider: LaneName, limits: ProviderLimits
 ) -> ProviderLimits:
     """Say how many members a region of a provider bears at once, and how many regions."""
-    await service.limit_provider(provider, limits.members, limits.regions, caller)
+    authorized = application.authorization.require(caller, LIMIT)
+    await CellCommands(application).limit_provider(provider, limits.members, limits.regions, authorized)
     return limits

@@ -1,17 +1,17 @@
 """What interfaces call: queries, commands and dry runs, and the models that they answer with."""
 
 from stead.access.authorization import NotPermitted
+from stead.access.authorized import Authorized
 from stead.access.caller import Caller
-from stead.application.acceptance import AcceptedRequest
-from stead.application.archived import LinesArchived, not_after, not_before
-from stead.application.authorized_queries import AuthorizedQueries
+from stead.application.acceptance import ActionAnswer
+from stead.application.archived import LinesArchived
+from stead.application.cell_commands import CellCommands
 from stead.application.commands import Application, Check
 from stead.application.explanation import DryRun, Explanation
 from stead.application.group_status import GroupStatus, GroupView
 from stead.application.leases import Calendar, Host, Lateness, Lease
 from stead.application.logs import Log, LogUnavailable
 from stead.application.models import (
-    Asked,
     Claim,
     DriftReport,
     HistoricalResource,
@@ -25,7 +25,6 @@ from stead.application.models import (
     Queue,
     QueueDetail,
     Resource,
-    ResourceNotFound,
     ResourcePage,
     RunningOperation,
     VersionMismatch,
@@ -37,6 +36,7 @@ from stead.application.stuck import Stuck
 from stead.application.timeline import Timeline
 from stead.application.tree import TreeNode
 from stead.application.unavailable import AWAY, unavailability
+from stead.controller.admission.request import Accepted, ActionRequest, NotFound
 from stead.controller.health.doctor import HealthReport
 from stead.controller.kinds.kinds import Kinds, RegisteredLifecycle
 from stead.controller.kinds.registry import InvalidDocument
@@ -50,21 +50,25 @@ from stead.controller.observation.agent_identities import (
 )
 from stead.controller.steps.lease_spec import MOST_HOSTS, MOST_RESERVATIONS
 from stead.lifecycle.decision import Reason, Rejection
+from stead.lifecycle.events import OnConflict
+from stead.lifecycle.snapshot import OnFailure, OnPartial
 from stead.store.archives import ArchivingFailed
 
 __all__ = [
     "AWAY",
     "MOST_HOSTS",
     "MOST_RESERVATIONS",
-    "AcceptedRequest",
+    "Accepted",
+    "ActionAnswer",
+    "ActionRequest",
     "Agent",
     "AgentIdentities",
     "Application",
     "ArchivingFailed",
-    "Asked",
-    "AuthorizedQueries",
+    "Authorized",
     "Calendar",
     "Caller",
+    "CellCommands",
     "Check",
     "Claim",
     "DriftReport",
@@ -89,7 +93,11 @@ __all__ = [
     "Log",
     "LogUnavailable",
     "NameInUse",
+    "NotFound",
     "NotPermitted",
+    "OnConflict",
+    "OnFailure",
+    "OnPartial",
     "Operation",
     "OperationMember",
     "Orphan",
@@ -102,15 +110,12 @@ __all__ = [
     "RegisteredLifecycle",
     "Rejection",
     "Resource",
-    "ResourceNotFound",
     "ResourcePage",
     "RunningOperation",
     "Stuck",
     "Timeline",
     "TreeNode",
     "VersionMismatch",
-    "not_after",
-    "not_before",
     "unavailability",
     "whole_queue",
 ]

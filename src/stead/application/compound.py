@@ -20,9 +20,9 @@ from stead.access.authorization import Authorization, refused, thing_of
 from stead.access.caller import Caller
 from stead.access.lane_use import lanes_on
 from stead.access.policies import PolicyAttributes, PolicyResource, labels_of
-from stead.application.models import Asked
 from stead.catalog import infrastructure
 from stead.catalog.tree import TreeChange
+from stead.controller.admission.request import ActionRequest
 from stead.controller.execution.preconditions import place_of
 from stead.controller.groups.deploys import KIND as SYSTEM
 from stead.controller.groups.deploys import planned
@@ -39,7 +39,7 @@ from stead.lifecycle.snapshot import OnPartial, Snapshot
 from stead.store import Row
 
 AT_ONCE = 25
-"""Resources that are judged before others are served."""
+"""Resources about which the policies are asked before the event loop serves others."""
 READ_AT_ONCE = 200
 """Resources that are read in full at a time."""
 
@@ -81,72 +81,78 @@ def levels(
         for each in kinds.values():
             if each.members == member.kind and each.kind != kind and not within:
                 yield DescendantLevel(each.kind, asks, full=True)
-        for asked in asks:
-            yield from levels(kinds, member.kind, asked, within=True)
+        for follows in asks:
+            yield from levels(kinds, member.kind, follows, within=True)
     for state in action.through:
         plan = PLANS.get((kind, state))
         for child, by_state in (plan.asks if plan is not None else {}).items():
             asks = frozenset(by_state.values()) - {""}
             yield DescendantLevel(child, asks, back=plan is not None and plan.back)
-            for asked in asks:
-                yield from levels(kinds, child, asked, within=True)
+            for follows in asks:
+                yield from levels(kinds, child, follows, within=True)
     if (kind, name) == ("lease", "update"):
         yield DescendantLevel("reservation", REBOOKED)
 
 
 @dataclass(frozen=True)
 class CompoundAuthorization:
-    """Judges what an action does to other resources."""
+    """Asks the policies about what an action does to other resources."""
 
-    permission: Authorization
+    authorization: Authorization
 
     async def forbidden(
-        self, caller: Caller, asked: Asked, row: Row | None, *, dry_run: bool = False
+        self, caller: Caller, request: ActionRequest, row: Row | None, *, dry_run: bool = False
     ) -> Rejection | None:
         """Why a caller may not ask for an action: a policy forbids one of its effects."""
-        access, kind = self.permission.access, row.kind if row is not None else asked.kind
-        words = self._words(kind, asked) if access is not None and not caller.open else frozenset[str]()
+        access, kind = self.authorization.access, row.kind if row is not None else request.kind
+        words = self._words(kind, request) if access is not None and not caller.open else frozenset[str]()
         reads = access.policies.forbidding(words) if access is not None and words else None
         if reads is None:
             return None
-        judged = 0
-        async for asks, things in self._effects(kind, asked, row, reads):
+        evaluated = 0
+        async for asks, things in self._effects(kind, request, row, reads):
             for thing in things:
-                judged += 1
-                if judged % AT_ONCE == 0:
+                evaluated += 1
+                if evaluated % AT_ONCE == 0:
                     await asyncio.sleep(0)
-                found = self._judged(caller, asked, asks, thing, dry_run=dry_run)
+                found = self._rejection(caller, request, asks, thing, dry_run=dry_run)
                 if found is not None:
                     return found
         return None
 
-    def _judged(
-        self, caller: Caller, asked: Asked, asks: frozenset[str], thing: PolicyResource, *, dry_run: bool
+    def _rejection(
+        self, caller: Caller, request: ActionRequest, asks: frozenset[str], thing: PolicyResource, *, dry_run: bool
     ) -> Rejection | None:
-        for word in (*sorted(asks - {asked.action}), asked.action):
-            admin = self.permission.for_admins(thing.kind, word)
-            verdict = self.permission.judge(caller, word, thing, force=asked.force, dry_run=dry_run, admin=admin)
+        for word in (*sorted(asks - {request.action}), request.action):
+            admin = self.authorization.for_admins(thing.kind, word)
+            verdict = self.authorization.evaluate(
+                caller, word, thing, force=request.force, dry_run=dry_run, admin=admin
+            )
             if not verdict.allowed and verdict.policies:
-                named = thing.path if self.permission.sees(caller, thing) else f"something that {asked.path} affects"
+                named = (
+                    thing.path if self.authorization.sees(caller, thing) else f"something that {request.path} affects"
+                )
                 return refused(word, named, verdict)
         return None
 
-    def _words(self, kind: str, asked: Asked) -> frozenset[str]:
+    def _words(self, kind: str, request: ActionRequest) -> frozenset[str]:
         """All that an action may ask of others, itself included; nothing, where it asks nothing."""
-        lifecycle = self.permission.kinds.get(kind)
-        action = self._steered(lifecycle, asked.action) if lifecycle is not None else None
+        lifecycle = self.authorization.kinds.get(kind)
+        action = self._steered(lifecycle, request.action) if lifecycle is not None else None
         if lifecycle is None or action is None:
             return frozenset()
-        found = frozenset[str]().union(*(level.actions for level in levels(self.permission.kinds, kind, action.name)))
+        found = frozenset[str]().union(
+            *(level.actions for level in levels(self.authorization.kinds, kind, action.name))
+        )
         if kind == SYSTEM and (action.beside or action.members):
             found |= DEPLOYED
         if kind == "machine" and action.ends in FOLLOWS:
             found |= {FOLLOWS[action.ends][1]}
         if (kind, action.name) == ("node", "maintain"):
             found |= {"migrate"}
-        if OnPartial(asked.on_partial) is not OnPartial.CONTINUE and found:
+        if request.on_partial is not OnPartial.CONTINUE and found:
             found |= {REFINE}
-        return found | {asked.action} if found else found
+        return found | {request.action} if found else found
 
     def _steered(self, lifecycle: Lifecycle, name: str) -> Action | None:
         """The action, or the one that it is a word to and that goes on with it."""
@@ -154,21 +160,21 @@ class CompoundAuthorization:
         return lifecycle.action(action.steers) if action is not None and action.steers and action.through else action
 
     async def _effects(
-        self, kind: str, asked: Asked, row: Row | None, reads: PolicyAttributes
+        self, kind: str, request: ActionRequest, row: Row | None, reads: PolicyAttributes
     ) -> AsyncIterator[Effects]:
-        kinds, store = self.permission.kinds, self.permission.store
+        kinds, store = self.authorization.kinds, self.authorization.store
         lifecycle = kinds[kind]
-        action = self._steered(lifecycle, asked.action)
+        action = self._steered(lifecycle, request.action)
         assert action is not None
         if kind == SYSTEM and not action.observes:
             if row is not None:
-                async for effects in self._deployed(lifecycle, asked, row):
+                async for effects in self._deployed(lifecycle, request, row):
                     yield effects
             return
         member = kinds.get(lifecycle.members)
         if member is not None and makes(member, action.members):
-            more = {REFINE} if OnPartial(asked.on_partial) is not OnPartial.CONTINUE else set[str]()
-            async for effects in self._made(kind, asked, row, action.members, reads):
+            more = {REFINE} if request.on_partial is not OnPartial.CONTINUE else set[str]()
+            async for effects in self._made(kind, request, row, action.members, reads):
                 yield effects[0] | more, effects[1]
             return
         if row is None:
@@ -180,14 +186,14 @@ class CompoundAuthorization:
             async for page in store.labels.list_machines(row.path):
                 yield frozenset({"migrate"}), [_thing(each) for each in page]
         for level in levels(kinds, kind, action.name):
-            least = asked.plan.get("from") if level.kind == lifecycle.members else None
+            least = request.plan.get("from") if level.kind == lifecycle.members else None
             async for things in self._below(row.path, level, reads, least):
                 yield level.actions, things
 
     async def _below(
         self, path: str, level: DescendantLevel, reads: PolicyAttributes, least: int | None
     ) -> AsyncIterator[list[PolicyResource]]:
-        store, lanes = self.permission.store, "lane" in reads.attributes
+        store, lanes = self.authorization.store, "lane" in reads.attributes
         if level.full:
             after = ""
             while paths := await store.resources.list_paths(level.kind, f"{path}/", after, READ_AT_ONCE):
@@ -202,11 +208,11 @@ class CompoundAuthorization:
             )
             yield [_thing(each) for each in classes]
 
-    async def _deployed(self, lifecycle: Lifecycle, asked: Asked, row: Row) -> AsyncIterator[Effects]:
+    async def _deployed(self, lifecycle: Lifecycle, request: ActionRequest, row: Row) -> AsyncIterator[Effects]:
         """What becomes of services and jobs: as they are, and as they are to be."""
-        store = self.permission.store
-        place = place_of(lifecycle, asked.action, row.path, asked.spec) or row.path
-        definition = asked.spec.get("definition", {}) if asked.action == "deploy" else None
+        store = self.authorization.store
+        place = place_of(lifecycle, request.action, row.path, request.spec) or row.path
+        definition = request.spec.get("definition", {}) if request.action == "deploy" else None
         try:
             changes = await planned(store, row, place, definition)
         except InvalidDescription:
@@ -219,22 +225,22 @@ class CompoundAuthorization:
                 yield frozenset({change.action}), [*things, *_planned(change)]
 
     async def _made(
-        self, kind: str, asked: Asked, row: Row | None, create: str, reads: PolicyAttributes
+        self, kind: str, request: ActionRequest, row: Row | None, create: str, reads: PolicyAttributes
     ) -> AsyncIterator[Effects]:
         """What is made of an infrastructure or of a subgroup that grows: groups, members, and what these share."""
         asks = frozenset({create})
-        path, spec = (row.path, row.spec) if row is not None else (asked.path, asked.spec)
+        path, spec = (row.path, row.spec) if row is not None else (request.path, request.spec)
         try:
             if kind != "subgroup":
                 wanted = infrastructure.read(spec)
                 yield asks, await self._shared(path, wanted)
-            elif "count" not in asked.plan:
+            elif "count" not in request.plan:
                 return
             elif row is None:
                 name = path.rpartition("/")[2]
                 yield asks, await self._shared(path, infrastructure.with_subgroup({}, name, spec))
             there = row or Row(path, kind, Snapshot(""), "", UUID(int=0), spec)
-            for segment in segments(there, {"plan": asked.plan}):
+            for segment in segments(there, {"plan": request.plan}):
                 group = PolicyResource(
                     segment.group, "subgroup", labels_of(segment.spec), lanes_on("subgroup", "", segment.spec)
                 )
@@ -247,7 +253,7 @@ class CompoundAuthorization:
     async def _shared(self, path: str, wanted: infrastructure.Infrastructure) -> list[PolicyResource]:
         """What the members share and that is to be made for them."""
         needs = infrastructure.shared_by(path, wanted)
-        rows = await self.permission.store.resources.read_states(list(needs))
+        rows = await self.authorization.store.resources.read_states(list(needs))
         return [
             PolicyResource(need.path, need.kind, labels_of(need.spec), lanes_on(need.kind, need.lane, need.spec))
             for need in needs.values()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stead.access.authorization import Authorization
+from stead.access.authorized import Authorized
 from stead.access.caller import Caller
 from stead.access.lane_use import lanes_on
 from stead.access.policies import PolicyResource, labels_of
@@ -21,7 +22,6 @@ from stead.lifecycle import snapshot
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decision import Code, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import Actor
 
 IN_USE = "the resource is in use by the system; retry, or let the request wait its turn"
 SPECS = ("spec", "next_spec", "facts")
@@ -34,12 +34,12 @@ type Fields = Mapping[str, Any]
 class Concealment:
     """What is left out for one caller."""
 
-    permission: Authorization
+    authorization: Authorization
     caller: Caller
 
     def fields(self, thing: PolicyResource) -> frozenset[str]:
         """Fields of specs and facts that the caller does not see of something; none where they may ask for it."""
-        lifecycle = self.permission.kinds.get(thing.kind)
+        lifecycle = self.authorization.kinds.get(thing.kind)
         hidden = _hidden(lifecycle) if lifecycle is not None else ()
         if lifecycle is None or not hidden or self._may(thing, hidden):
             return frozenset()
@@ -47,7 +47,7 @@ class Concealment:
 
     def conceals(self, path: str, kind: str, action: str) -> bool:
         """Whether an action is hidden work that the caller does not see."""
-        lifecycle = self.permission.kinds.get(kind)
+        lifecycle = self.authorization.kinds.get(kind)
         return (
             lifecycle is not None
             and action in _hidden(lifecycle)
@@ -56,9 +56,9 @@ class Concealment:
 
     def _may(self, thing: PolicyResource, actions: Sequence[str]) -> bool:
         for name in actions:
-            action = self.permission.kinds[thing.kind].action(name)
-            may = self.permission.acting(self.caller, name, thing)
-            actor = Actor(may.actor) if isinstance(may, Caller) else None
+            action = self.authorization.kinds[thing.kind].action(name)
+            found = self.authorization.authorize(self.caller, name, thing)
+            actor = found.actor if isinstance(found, Authorized) else None
             if actor is not None and action is not None and any(acts_as(actor, by) for by in action.by):
                 return True
         return False
@@ -117,7 +117,7 @@ class Concealment:
         return tuple(replace(one, next_action="") if self._is_next(one) else one for one in found)
 
     def _is_next(self, found: DriftReport) -> bool:
-        lifecycle = self.permission.kinds.get(found.kind)
+        lifecycle = self.authorization.kinds.get(found.kind)
         actions = [a for a in lifecycle.actions if a.hidden] if lifecycle is not None else []
         return any(
             found.next_action in (action.name, *action.verbs) and self.conceals(found.path, found.kind, action.name)
@@ -138,7 +138,7 @@ class Concealment:
 
     def _reasons(self, line: JournalLine) -> JournalLine:
         """A line whose reasons do not name hidden work."""
-        hidden = {name for kind in self.permission.kinds.values() for name in _hidden(kind)}
+        hidden = {name for kind in self.authorization.kinds.values() for name in _hidden(kind)}
         reasons = line.change.get("reasons") if line.refused else None
         if not reasons or not any(word in str(reasons) for word in hidden) or not self._conceals_any(line.path):
             return line
@@ -146,7 +146,7 @@ class Concealment:
         return replace(line, change={**line.change, "reasons": told})
 
     def _conceals_any(self, path: str) -> bool:
-        return any(self.conceals(path, k.kind, a) for k in self.permission.kinds.values() for a in _hidden(k))
+        return any(self.conceals(path, k.kind, a) for k in self.authorization.kinds.values() for a in _hidden(k))
 
     def refusal(self, found: Rejection) -> Rejection:
         """A rejection that does not name hidden work as its reason."""
@@ -177,7 +177,7 @@ class Concealment:
 
     def _conceals_somewhere(self, path: str, action: str) -> bool:
         """Of what no kind is known."""
-        return any(self.conceals(path, kind, action) for kind in self.permission.kinds)
+        return any(self.conceals(path, kind, action) for kind in self.authorization.kinds)
 
 
 def _hidden(lifecycle: Lifecycle) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from stead.application.models import DriftReport, Page
-from stead.application.queries import Queries
+from stead.application.reader import Reader
 from stead.bus.messages import StateLine
 from stead.controller.observation.observer import ProviderObserver, UnknownReason
 from stead.lifecycle.decide.observe import judged
@@ -24,18 +24,18 @@ PATIENCE = 10.0
 
 
 async def truth(
-    view: Queries, looks: ProviderObserver | None, kind: str | None, below: str, after: str, limit: int
+    reader: Reader, looks: ProviderObserver | None, kind: str | None, below: str, after: str, limit: int
 ) -> Page[DriftReport]:
     """Resources at a path and below it, in order of path; without looks, nobody is asked."""
-    paths = await _paths(view.store, kind, below, after, limit + 1)
-    rows = await view.store.resources.read_many(paths[:limit])
+    paths = await _paths(reader.store, kind, below, after, limit + 1)
+    rows = await reader.store.resources.read_many(paths[:limit])
     seen = {} if looks is None else await looks.look(rows.values(), PATIENCE)
-    hold = await view.store.recovery.read_hold()
+    hold = await reader.store.recovery.read_hold()
     items = {
-        path: _beside(view.kinds[row.kind], row, seen.get(path, UnknownReason.UNASKED), hold)
+        path: _beside(reader.kinds[row.kind], row, seen.get(path, UnknownReason.UNASKED), hold)
         for path, row in rows.items()
     }
-    changed = await _changed(view.store, rows, [path for path, item in items.items() if item.matches is False])
+    changed = await _changed(reader.store, rows, [path for path, item in items.items() if item.matches is False])
     items |= {path: replace(items[path], matches=None, reason=UnknownReason.MOVING) for path in changed}
     more = len(paths) > limit
     shown = tuple(items[path] for path in paths[:limit] if path in items)

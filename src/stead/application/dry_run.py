@@ -1,6 +1,6 @@
-"""What would happen if somebody asked: the same `decide` as for the real thing, and nothing is written.
+"""What a request would do: the same `decide` as for the request itself, and nothing is written.
 
-To *explain* is to say whether an action would be let in, and if not, what would help. To *rehearse* is to say what it
+An explanation says whether an action would be accepted and, if not, what would help. A dry run says what the action
 would do, members of a group included.
 """
 
@@ -24,10 +24,10 @@ from stead.application.explanation import (
     Remedy,
     holder_of,
 )
-from stead.application.models import Asked, ResourceNotFound
-from stead.application.queries import Queries, aims_at
+from stead.application.reader import Reader, aims_at
 from stead.controller.admission.admission import may_be_new
 from stead.controller.admission.queue_rules import lines_up, may_wait, queue_of
+from stead.controller.admission.request import ActionRequest, NotFound
 from stead.controller.execution import preconditions
 from stead.controller.execution.placement import found_for
 from stead.controller.groups.member_classes import Classes, by_class, member_classes
@@ -37,29 +37,13 @@ from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decide.request import UNDO, begins, offered
 from stead.lifecycle.decision import Code, Decision, Order, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.events import Request
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
-from stead.lifecycle.snapshot import OnFailure, OnPartial, Snapshot
+from stead.lifecycle.snapshot import Snapshot
 from stead.lifecycle.table import observations
 from stead.store import Row
 from stead.store.commit import claimed
-
-
-def request_of(asked: Asked, caller: Caller) -> Request:
-    """The event that stands for what is asked."""
-    return Request(
-        action=asked.action,
-        actor=Actor(caller.actor),
-        force=asked.force,
-        reason=asked.reason,
-        hold=asked.hold,
-        on_failure=OnFailure(asked.on_failure),
-        on_partial=OnPartial(asked.on_partial),
-        on_conflict=OnConflict(asked.on_conflict),
-        revision=1,
-        by=caller.name,
-    )
 
 
 def placed(refusal: Rejection, path: str) -> Rejection:
@@ -73,57 +57,57 @@ def with_path(reasons: Sequence[Reason], path: str) -> tuple[Reason, ...]:
     return tuple(replace(reason, says=f"{path}: {reason.says}") for reason in reasons)
 
 
-async def find(view: Queries, asked: Asked) -> Row | ResourceNotFound:
+async def find(reader: Reader, request: ActionRequest) -> Row | NotFound:
     """The resource that is asked about, or the one that would be made."""
-    row = await view.store.resources.read(asked.path)
-    if row is not None and not await succeeds(view, asked, row):
-        if asked.kind not in ("", row.kind):
-            return ResourceNotFound(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
+    row = await reader.store.resources.read(request.path)
+    if row is not None and not await succeeds(reader, request, row):
+        if request.kind not in ("", row.kind):
+            return NotFound(f"there is no {request.kind} {request.path}; there is a {row.kind}")
         return row
-    lifecycle = view.kinds.get(asked.kind)
+    lifecycle = reader.kinds.get(request.kind)
     if lifecycle is None:
-        return ResourceNotFound(
-            f"there is no kind {asked.kind}" if asked.kind else f"there is nothing at {asked.path}"
-        )
-    action = lifecycle.action(asked.action)
+        return NotFound(f"there is no kind {request.kind}" if request.kind else f"there is nothing at {request.path}")
+    action = lifecycle.action(request.action)
     if action is not None and (
-        lifecycle.initial.name not in action.starts or not may_be_new(lifecycle, asked.action)
+        lifecycle.initial.name not in action.starts or not may_be_new(lifecycle, request.action)
     ):
-        return ResourceNotFound(f"there is no {asked.kind} {asked.path}")
-    snapshot = Snapshot(lifecycle.initial.name, blocked=next(iter(await view.holders(asked.path)), None))
-    return Row(asked.path, asked.kind, snapshot, asked.lane, uuid4(), asked.spec)
+        return NotFound(f"there is no {request.kind} {request.path}")
+    snapshot = Snapshot(lifecycle.initial.name, blocked=next(iter(await reader.holders(request.path)), None))
+    return Row(request.path, request.kind, snapshot, request.lane, uuid4(), request.spec)
 
 
-async def succeeds(view: Queries, asked: Asked, row: Row) -> bool:
+async def succeeds(reader: Reader, request: ActionRequest, row: Row) -> bool:
     """Whether what is asked for would be made in the place of what is gone for good."""
-    made = preconditions.makes(view.kinds, asked.kind, asked.action)
-    return made and await preconditions.is_free(view.store, view.kinds, row.brief)
+    made = preconditions.makes(reader.kinds, request.kind, request.action)
+    return made and await preconditions.is_free(reader.store, reader.kinds, row.brief)
 
 
-async def _set_in(view: Queries, row: Row, request: Request, asked: Asked) -> Row:
+async def _set_in(reader: Reader, row: Row, event: Request, request: ActionRequest) -> Row:
     """The same with what lies around it, as far as that matters for what is asked."""
     rows = {row.path: row}
-    found = await found_for(view.store, view.kinds[row.kind], row, request.action, asked.spec, asked.lane, asked.path)
-    await preconditions.set_in(view.store, view.kinds, rows, [(row.path, request, {**asked.spec, **found})])
+    found = await found_for(
+        reader.store, reader.kinds[row.kind], row, event.action, request.spec, request.lane, request.path
+    )
+    await preconditions.set_in(reader.store, reader.kinds, rows, [(row.path, event, {**request.spec, **found})])
     return rows[row.path]
 
 
-async def explain(view: Queries, asked: Asked, caller: Caller) -> Explanation | ResourceNotFound:
+async def explain(reader: Reader, request: ActionRequest, caller: Caller) -> Explanation | NotFound:
     """Whether an action would be let in."""
-    row = await find(view, asked)
-    if isinstance(row, ResourceNotFound):
+    row = await find(reader, request)
+    if isinstance(row, NotFound):
         return row
-    request = request_of(asked, caller)
-    row = await _set_in(view, row, request, asked)
-    lifecycle, snap = view.kinds[row.kind], row.snapshot
-    standing = await standing_of(view, row)
-    answer = await _decided(view, standing, request, asked)
+    event = request.event(caller)
+    row = await _set_in(reader, row, event, request)
+    lifecycle, snap = reader.kinds[row.kind], row.snapshot
+    standing = await standing_of(reader, row)
+    answer = await _decided(reader, standing, event, request)
     refusal = answer if isinstance(answer, Rejection) else None
     decision = None if isinstance(answer, Rejection) else answer[0]
     return Explanation(
         path=row.path,
         kind=row.kind,
-        action=asked.action,
+        action=request.action,
         state=snap.state,
         allowed=refusal is None,
         would_join=decision is not None and decision.joined,
@@ -131,19 +115,19 @@ async def explain(view: Queries, asked: Asked, caller: Caller) -> Explanation | 
         would_queue=decision is not None and decision.queued,
         reasons=refusal.reasons if refusal else (),
         holder=holder_of(refusal.holder) if refusal is not None and refusal.holder is not None else None,
-        holders=await _holders(view, (row.around or {}).get("place", row.path), refusal) if refusal else (),
+        holders=await _holders(reader, (row.around or {}).get("place", row.path), refusal) if refusal else (),
         allowed_actions=(),
         retry_after=refusal.retry_after if refusal else None,
-        remedies=(_remedies(standing, request, refusal) or _nothing(lifecycle, snap, request)) if refusal else (),
+        remedies=(_remedies(standing, event, refusal) or _nothing(lifecycle, snap, event)) if refusal else (),
     )
 
 
-async def begins_now(view: Queries, standing: DryRunContext, asked: Asked, caller: Caller) -> bool:
+async def begins_now(reader: Reader, standing: DryRunContext, request: ActionRequest, caller: Caller) -> bool:
     """Whether a request for an action would be accepted and begin something."""
-    request = offered(asked.action, Actor(caller.actor))
-    row = await _set_in(view, standing.row, request, asked)
+    event = offered(request.action, Actor(caller.actor))
+    row = await _set_in(reader, standing.row, event, request)
     group = standing.group and replace(standing.group, snapshot=row.snapshot)
-    answer = _said(replace(standing, row=row, group=group), request)
+    answer = _said(replace(standing, row=row, group=group), event)
     return begins(answer if isinstance(answer, Rejection) else answer[0])
 
 
@@ -176,38 +160,38 @@ def rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Re
     )
 
 
-async def _holders(view: Queries, path: str, refusal: Rejection) -> tuple[ClaimHolder, ...]:
+async def _holders(reader: Reader, path: str, refusal: Rejection) -> tuple[ClaimHolder, ...]:
     """Everybody who is in the way: whoever has claims, or the resource's own operation."""
     if refusal.holder is None:
         return ()
-    found = await view.holders(path) if refusal.code is Code.HELD else []
+    found = await reader.holders(path) if refusal.code is Code.HELD else []
     return tuple(map(holder_of, found or [refusal.holder]))
 
 
-async def rehearse(view: Queries, asked: Asked, caller: Caller) -> DryRun | Rejection | ResourceNotFound:
+async def dry_run(reader: Reader, request: ActionRequest, caller: Caller) -> DryRun | Rejection | NotFound:
     """What an action would do."""
-    row = await find(view, asked)
-    if isinstance(row, ResourceNotFound):
+    row = await find(reader, request)
+    if isinstance(row, NotFound):
         return row
-    request = request_of(asked, caller)
-    row = await _set_in(view, row, request, asked)
-    standing = await standing_of(view, row)
-    answer = await _decided(view, standing, request, asked)
+    event = request.event(caller)
+    row = await _set_in(reader, row, event, request)
+    standing = await standing_of(reader, row)
+    answer = await _decided(reader, standing, event, request)
     if isinstance(answer, Rejection):
         return answer
     decision, group = answer
-    lifecycle = view.kinds[row.kind]
+    lifecycle = reader.kinds[row.kind]
     orders = Counter({(order.verb, row.lane): 1 for order in decision.orders})
     if group is not None:
         for (cls, where), count in standing.classes.items():
             orders.update({(order.verb, where): count for order in _orders(group, cls)})
-    action = lifecycle.action(asked.action)
+    action = lifecycle.action(request.action)
     goes = action is not None and not (decision.joined or decision.queued or _idle(decision))
     places = claimed(row.path, row.around)
     return DryRun(
         path=row.path,
         kind=row.kind,
-        action=asked.action,
+        action=request.action,
         state=row.snapshot.state,
         would_join=decision.joined,
         no_change=_idle(decision),
@@ -216,10 +200,10 @@ async def rehearse(view: Queries, asked: Asked, caller: Caller) -> DryRun | Reje
         claims=tuple(PlannedClaim(place, "exclusive", change) for change in decision.claims for place in places),
         orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
         timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
-        provider_calls=_calls(view, lifecycle, decision, action)
+        provider_calls=_calls(reader, lifecycle, decision, action)
         if goes
         else tuple(order.verb for order in decision.orders),
-        states=_way(lifecycle, row.snapshot, asked.action) if goes else (row.snapshot.state,),
+        states=_way(lifecycle, row.snapshot, request.action) if goes else (row.snapshot.state,),
         failure_state=action.fails if goes and action else "",
         members=tuple(_parts(group)) if group is not None else (),
     )
@@ -236,49 +220,51 @@ class DryRunContext:
     classes: Classes
 
 
-async def standing_of(view: Queries, row: Row) -> DryRunContext:
+async def standing_of(reader: Reader, row: Row) -> DryRunContext:
     """A resource with its members, by class."""
-    lifecycle = view.kinds[row.kind]
-    member = view.kinds.get(lifecycle.members)
+    lifecycle = reader.kinds[row.kind]
+    member = reader.kinds.get(lifecycle.members)
     if member is None:
         return DryRunContext(row, lifecycle, None, Counter())
-    classes = await _classes(view, lifecycle, row.path)
+    classes = await _classes(reader, lifecycle, row.path)
     return DryRunContext(row, lifecycle, Group(row.snapshot, member, by_class(classes)), classes)
 
 
 type Said = tuple[Decision, GroupDecision | None]
 
 
-def _said(standing: DryRunContext, request: Request) -> Said | Rejection:
+def _said(standing: DryRunContext, event: Request) -> Said | Rejection:
     """What `decide` says, of a group by the classes of its members."""
     if standing.group is None:
-        answer = decide(standing.lifecycle, standing.row.snapshot, request)
+        answer = decide(standing.lifecycle, standing.row.snapshot, event)
         return answer if isinstance(answer, Rejection) else (answer, None)
-    grouped = decide(standing.lifecycle, standing.group, request)
+    grouped = decide(standing.lifecycle, standing.group, event)
     return grouped if isinstance(grouped, Rejection) else (grouped.parent, grouped)
 
 
-async def _decided(view: Queries, standing: DryRunContext, request: Request, asked: Asked) -> Said | Rejection:
+async def _decided(
+    reader: Reader, standing: DryRunContext, event: Request, request: ActionRequest
+) -> Said | Rejection:
     """What `decide` says, and whether others wait before it."""
     row = standing.row
-    answer = _said(standing, request)
+    answer = _said(standing, event)
     if isinstance(answer, Rejection):
         return placed(answer, row.path)
-    turn = await _turn(view, row, request, asked, answer[0])
+    turn = await _turn(reader, row, event, request, answer[0])
     return answer if turn is None else turn if isinstance(turn, Rejection) else (turn, None)
 
 
 async def _turn(
-    view: Queries, row: Row, request: Request, asked: Asked, decision: Decision
+    reader: Reader, row: Row, event: Request, request: ActionRequest, decision: Decision
 ) -> Decision | Rejection | None:
     """That it would wait its turn, or that its queue takes nothing more; None where it would not wait."""
-    lifecycle = view.kinds[row.kind]
-    if not may_wait(lifecycle, request) or decision.joined or _idle(decision):
+    lifecycle = reader.kinds[row.kind]
+    if not may_wait(lifecycle, event) or decision.joined or _idle(decision):
         return None
-    path = queue_of(lifecycle, row.path, asked.spec, row)
-    queue = await view.queue(path)
-    behind = lines_up(lifecycle, request) and (
-        (queue is not None and queue.waiting > 0) or await view.store.queues.is_busy(path, row.path)
+    path = queue_of(lifecycle, row.path, request.spec, row)
+    queue = await reader.queue(path)
+    behind = lines_up(lifecycle, event) and (
+        (queue is not None and queue.waiting > 0) or await reader.store.queues.is_busy(path, row.path)
     )
     if not (decision.queued or behind):
         return None
@@ -287,9 +273,9 @@ async def _turn(
     return Decision(after=row.snapshot, queued=True)
 
 
-async def _classes(view: Queries, group: Lifecycle, below: str) -> Classes:
+async def _classes(reader: Reader, group: Lifecycle, below: str) -> Classes:
     classes: Classes = Counter()
-    for (snapshot, lane), count in (await member_classes(view.store, group, below)).items():
+    for (snapshot, lane), count in (await member_classes(reader.store, group, below)).items():
         known = as_class(snapshot)
         classes[replace(known, blocked=snapshot.blocked) if snapshot.blocked else known, lane] += count
     return classes
@@ -309,9 +295,9 @@ def _parts(group: GroupDecision) -> Iterator[MemberClass]:
         yield MemberClass(cls.state, group.counts[cls], "skipped", reasons=refusal.reasons)
 
 
-def _calls(view: Queries, lifecycle: Lifecycle, decision: Decision, action: Action | None) -> tuple[str, ...]:
+def _calls(reader: Reader, lifecycle: Lifecycle, decision: Decision, action: Action | None) -> tuple[str, ...]:
     """What providers would be asked for: by a group's members, or with looks before it and after it."""
-    member = view.kinds.get(lifecycle.members)
+    member = reader.kinds.get(lifecycle.members)
     asks = member.action(decision.members) if member is not None else None
     if asks is not None:
         return asks.verbs
@@ -338,14 +324,14 @@ def _way(lifecycle: Lifecycle, snap: Snapshot, action: str) -> tuple[str, ...]:
 # What would help
 
 
-def _remedies(standing: DryRunContext, req: Request, refusal: Rejection) -> tuple[Remedy, ...]:
+def _remedies(standing: DryRunContext, event: Request, refusal: Rejection) -> tuple[Remedy, ...]:
     """What would let it in; force only where that would."""
-    forced = _said(standing, replace(req, force=True, reason="offered"))
-    force = () if req.force or isinstance(forced, Rejection) else (Remedy("force", "force it, with a reason"),)
-    return (*_by_reason(standing.lifecycle, standing.row.snapshot, req, refusal), *force)
+    forced = _said(standing, replace(event, force=True, reason="offered"))
+    force = () if event.force or isinstance(forced, Rejection) else (Remedy("force", "force it, with a reason"),)
+    return (*_by_reason(standing.lifecycle, standing.row.snapshot, event, refusal), *force)
 
 
-def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Rejection) -> Iterator[Remedy]:
+def _by_reason(lc: Lifecycle, snap: Snapshot, event: Request, refusal: Rejection) -> Iterator[Remedy]:
     """What would help, for each reason that speaks against it."""
     for code in dict.fromkeys(reason.code for reason in refusal.reasons):
         match code:
@@ -353,13 +339,13 @@ def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Rejection) 
                 known = ", ".join(action.name for action in lc.actions)
                 yield Remedy("ask", f"{lc.kind} knows {known}", tuple(action.name for action in lc.actions))
             case Code.NOT_THE_ACTOR:
-                action = lc.action(req.action)
+                action = lc.action(event.action)
                 who = " or ".join(action.by if action is not None else ()) or "nobody by request"
-                yield Remedy("actor", f"{req.action} is for {who}")
+                yield Remedy("actor", f"{event.action} is for {who}")
             case Code.NOT_FORCEABLE:
                 yield Remedy("force", "ask for it without force")
             case Code.NEEDS_REASON:
-                yield Remedy("reason", "say why it is to be forced" if req.force else "say why, with a reason")
+                yield Remedy("reason", "say why it is to be forced" if event.force else "say why, with a reason")
             case Code.NOT_EMPTY:
                 yield Remedy("empty", f"remove the {snap.children} below it first")
             case Code.QUOTA:
@@ -367,66 +353,66 @@ def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Rejection) 
             case Code.PARENT:
                 above = dict(snap.above)
                 for need in lc.needs:
-                    concerns = not need.only or req.action in need.only
+                    concerns = not need.only or event.action in need.only
                     if concerns and above.get(need.kind, need.states[0]) not in need.states:
                         yield Remedy("parent", f"bring its {need.kind} to {' or '.join(need.states)}")
             case Code.IN_PROGRESS | Code.HELD:
-                yield from _after_holder(lc, snap, req, refusal)
+                yield from _after_holder(lc, snap, event, refusal)
             case Code.WRONG_STATE:
-                yield from _from_here(lc, snap, req, snap.state)
+                yield from _from_here(lc, snap, event, snap.state)
             case Code.STOPPING:
                 yield Remedy("wait", "wait until its queue is empty: after that there is a new one")
             case Code.NO_MEMBER:
                 yield Remedy("wait", "some member has to be in a state in which it can follow")
 
 
-def _nothing(lc: Lifecycle, snap: Snapshot, req: Request) -> tuple[Remedy, ...]:
+def _nothing(lc: Lifecycle, snap: Snapshot, event: Request) -> tuple[Remedy, ...]:
     """That there is no way is worth saying, too."""
-    action = lc.action(req.action)
+    action = lc.action(event.action)
     starts = " or ".join(action.starts) if action is not None else "no state"
-    says = f"{req.action} starts in {starts}, and no request of {req.actor} leads there from {snap.state}"
+    says = f"{event.action} starts in {starts}, and no request of {event.actor} leads there from {snap.state}"
     return (Remedy("nothing", says),)
 
 
-def _after_holder(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Rejection) -> Iterator[Remedy]:
+def _after_holder(lc: Lifecycle, snap: Snapshot, event: Request, refusal: Rejection) -> Iterator[Remedy]:
     holder = refusal.holder
     if holder is not None:
         yield Remedy("wait", f"wait until {holder.action} on {holder.path} has ended", operation=holder.operation)
     op = snap.operation
     if op is not None:
-        yield from _asking(lc, aims_at(lc, op.action, op.origin), req)
+        yield from _asking(lc, aims_at(lc, op.action, op.origin), event)
 
 
-def _from_here(lc: Lifecycle, snap: Snapshot, req: Request, state: str) -> Iterator[Remedy]:
+def _from_here(lc: Lifecycle, snap: Snapshot, event: Request, state: str) -> Iterator[Remedy]:
     if lc.state(state).cls is StateClass.TRANSITIONAL and snap.operation is not None:
         op = snap.operation
         yield Remedy("wait", f"wait until {op.action} has ended", operation=op.id)
         state = aims_at(lc, op.action, op.origin)
-    yield from _asking(lc, state, req)
+    yield from _asking(lc, state, event)
 
 
-def _asking(lc: Lifecycle, state: str, req: Request) -> Iterator[Remedy]:
+def _asking(lc: Lifecycle, state: str, event: Request) -> Iterator[Remedy]:
     """The shortest way by requests to a state in which the action can start; none where it starts right there."""
     ways: deque[tuple[str, tuple[str, ...]]] = deque([(state, ())])
     known = {state}
     while ways:
-        here, asked = ways.popleft()
-        able = [a for a in lc.actions if here in a.starts and any(acts_as(req.actor, by) for by in a.by)]
-        if asked and any(a.name == req.action for a in able):
-            yield Remedy("ask", f"first {', then '.join(asked)}: {req.action} starts in {here}", asked)
+        here, path = ways.popleft()
+        able = [a for a in lc.actions if here in a.starts and any(acts_as(event.actor, by) for by in a.by)]
+        if path and any(a.name == event.action for a in able):
+            yield Remedy("ask", f"first {', then '.join(path)}: {event.action} starts in {here}", path)
             return
-        if not asked and any(a.name == req.action for a in able):
+        if not path and any(a.name == event.action for a in able):
             return
         steps = [(a.name, here if a.ends == BACK else a.ends) for a in able if not a.steers]
-        for name, there in [*steps, *_undoing(lc, here, req)]:
+        for name, there in [*steps, *_undoing(lc, here, event)]:
             if there not in known:
                 known.add(there)
-                ways.append((there, (*asked, name)))
+                ways.append((there, (*path, name)))
 
 
-def _undoing(lc: Lifecycle, here: str, req: Request) -> Iterator[tuple[str, str]]:
+def _undoing(lc: Lifecycle, here: str, event: Request) -> Iterator[tuple[str, str]]:
     """The way out of an error that is kept for a person: undo, where that leads to a state that is known before."""
-    if lc.action(UNDO) is None and acts_as(req.actor, Actor.USER):
+    if lc.action(UNDO) is None and acts_as(event.actor, Actor.USER):
         for failed in lc.actions:
             if failed.fails == here:
                 yield from ((UNDO, row.target) for row in lc.rows(here, Trigger.ROLLED_BACK, failed.name))

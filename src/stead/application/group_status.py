@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Annotated
 
 from stead.application.models import Operation, Resource, RunningOperation
-from stead.application.queries import Queries, operation_of, running_of
+from stead.application.reader import Reader, operation_of, running_of
 from stead.controller.observation.observer import ObservedGroupStatus
 from stead.lifecycle import aggregate
 from stead.lifecycle.rows import StateClass
@@ -100,52 +100,53 @@ PAGE = 1000
 """Resources that are read in one go."""
 
 
-async def standing(view: Queries, path: str) -> GroupStatus | None:
+async def standing(reader: Reader, path: str) -> GroupStatus | None:
     """How the group at a path stands; None where there is no group."""
-    found = await picture(view, path)
+    found = await picture(reader, path)
     return found.standing if found is not None else None
 
 
-async def picture(view: Queries, path: str, limit: int = 0, groups: str = "") -> GroupView | None:
+async def picture(reader: Reader, path: str, limit: int = 0, groups: str = "") -> GroupView | None:
     """The group at a path with so many of its members, and with the groups of a kind that are in it."""
-    async with view.store.snapshot() as store:
+    async with reader.store.snapshot() as store:
         found = await store.groups.read_status(path, MEMBER)
-        if found is None or view.kinds[found.row.kind].members != MEMBER:
+        if found is None or reader.kinds[found.row.kind].members != MEMBER:
             return None
-        elsewhere = await store.resources.read_many([found.acts_at]) if found.acts_at else {}
-        acts = elsewhere.get(found.acts_at) if found.acts_at else found.row
-        acting = running_of(view.kinds, acts) if acts is not None else None
-        shown = _standing(view, found, acting)
+        acts = (
+            found.row if not found.acts_at else (await store.resources.read_many([found.acts_at])).get(found.acts_at)
+        )
+        acting = running_of(reader.kinds, acts) if acts is not None else None
+        shown = _standing(reader, found, acting)
         if any(shown.counts.get(f"count{state}") for state in BAD):
             shown = replace(shown, worst=await _worst(store, path, MEMBER))
-        members = await _below(view, store, MEMBER, path, limit)
+        members = await _below(reader, store, MEMBER, path, limit)
         bad = [one.path for one in (shown.resource, *members) if one.state in BAD]
         return GroupView(
             shown,
-            tuple(await _below(view, store, groups, path, sys.maxsize) if groups else ()),
+            tuple(await _below(reader, store, groups, path, sys.maxsize) if groups else ()),
             tuple(members),
             await store.journal.read_last_errors(bad),
         )
 
 
-async def _below(view: Queries, store: Store, kind: str, path: str, limit: int) -> list[Resource]:
+async def _below(reader: Reader, store: Store, kind: str, path: str, limit: int) -> list[Resource]:
     """Resources of a kind below a path, page by page, until there are so many."""
     shown: list[Resource] = []
     after = ""
     while (size := min(PAGE, limit - len(shown))) > 0:
         paths = await store.resources.list_paths(kind, f"{path}/", after, size)
         rows = await store.resources.read_many(paths)
-        shown += [view.shown(rows[path]) for path in paths]
+        shown += [reader.shown(rows[path]) for path in paths]
         if len(paths) < size:
             break
         after = paths[-1]
     return shown
 
 
-def _standing(view: Queries, found: Counted, acting: RunningOperation | None) -> GroupStatus:
-    row, member = found.row, view.kinds[MEMBER]
+def _standing(reader: Reader, found: Counted, acting: RunningOperation | None) -> GroupStatus:
+    row, member = found.row, reader.kinds[MEMBER]
     gone = {state.name for state in member.states if state.cls is StateClass.ABSENT}
-    order = tuple(view.kinds["mci"].order)
+    order = tuple(reader.kinds["mci"].order)
     all_: Counter[str] = Counter()
     groups: dict[str, Counter[str]] = {}
     lanes: dict[str, str] = {}
@@ -161,7 +162,7 @@ def _standing(view: Queries, found: Counted, acting: RunningOperation | None) ->
     for name, counts in groups.items():
         by_lane.setdefault(lanes[name], Counter()).update(counts)
     return GroupStatus(
-        resource=view.with_members(view.shown(row), all_),
+        resource=reader.with_members(reader.shown(row), all_),
         summary=aggregate.status_text(all_, order),
         counts=aggregate.status_count(all_, tuple(s.name for s in member.states if s.name not in gone)),
         stable=(row.snapshot.operation is None or row.snapshot.held) and aggregate.is_stable(member, all_),

@@ -13,7 +13,7 @@ from typing import Any
 
 from stead.application.archived import not_after, not_before
 from stead.application.models import HistoricalResource, JournalLine
-from stead.application.queries import Queries
+from stead.application.reader import Reader
 from stead.lifecycle.rows import StateClass
 
 
@@ -35,20 +35,20 @@ class ReplayedContent:
         self.facts = {**(self.facts or {}), **change.get("facts", {})}
 
 
-async def past(view: Queries, path: str, at: datetime) -> HistoricalResource | None:
+async def past(reader: Reader, path: str, at: datetime) -> HistoricalResource | None:
     """The resource as it was; None where there was none. Raises `InArchive` where only the archive can say it."""
-    await not_before(view.store, at)
-    lines = await view.past(path, at)
+    await not_before(reader.store, at)
+    lines = await reader.past(path, at)
     if not lines:
-        await not_after(view.store, 0)  # it may have been there all the time
+        await not_after(reader.store, 0)  # it may have been there all the time
         return None
     last = lines[-1]
-    if _absent(view, last.kind, last.target):
+    if _absent(reader, last.kind, last.target):
         return None
-    state = view.kinds.past_state(last.kind, last.target)
+    state = reader.kinds.past_state(last.kind, last.target)
     content = ReplayedContent()
     for line in lines:
-        content.hear(line, _absent(view, line.kind, line.source))
+        content.hear(line, _absent(reader, line.kind, line.source))
     move = next((line for line in reversed(lines) if line.source != line.target), lines[0])
     return HistoricalResource(
         path=path,
@@ -66,7 +66,7 @@ async def past(view: Queries, path: str, at: datetime) -> HistoricalResource | N
     )
 
 
-def _absent(view: Queries, kind: str, state: str) -> bool:
+def _absent(reader: Reader, kind: str, state: str) -> bool:
     """Whether there is nothing; a kind whose things are there from the first has no state for that."""
-    known = view.kinds.past_state(kind, state)
+    known = reader.kinds.past_state(kind, state)
     return not state or (known is not None and known.cls is StateClass.ABSENT)

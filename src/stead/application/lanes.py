@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from stead.access.authorized import Authorized
 from stead.access.caller import EVERYWHERE, Caller
-from stead.access.policies import LANES, NAMESPACE, PolicyResource
+from stead.access.policies import LANES, NAMESPACE, VIEW, PolicyResource
 from stead.application.commands import Application
 from stead.application.models import InvalidRequest
 from stead.schema import Model
@@ -49,28 +50,31 @@ class LaneChange(Model):
 class LaneGrants:
     """What callers do with grants of lanes."""
 
-    service: Application
+    application: Application
 
-    async def allow(self, lane: str, namespace: str, reason: str, caller: Caller) -> LaneChange | InvalidRequest:
+    async def allow(
+        self, lane: str, namespace: str, reason: str, authorized: Authorized
+    ) -> LaneChange | InvalidRequest:
         """From now on a namespace may use a lane; `*` is all of them, and `aws.*` is all that begin with `aws.`."""
-        self.service.permission.require(caller, LANES)
-        answer = await self.service.view.store.lanes.allow(lane, namespace, caller.name, reason)
+        authorized.check(LANES)
+        answer = await self.application.reader.store.lanes.allow(lane, namespace, authorized.principal, reason)
         if denied := answer.get("denied"):
             says = f"{denied['lane']} is denied to {denied['namespace']}, which outranks it: allow that first"
             return InvalidRequest("lane", says)
         return LaneChange(lane, namespace, True, answer["changed"], still_denied=tuple(answer["except"]))
 
-    async def deny(self, lane: str, namespace: str, reason: str, caller: Caller) -> LaneChange:
+    async def deny(self, lane: str, namespace: str, reason: str, authorized: Authorized) -> LaneChange:
         """From now on a namespace may not use a lane. What is there goes on, and can be stopped and removed."""
-        self.service.permission.require(caller, LANES)
-        answer = await self.service.view.store.lanes.deny(lane, namespace, caller.name, reason)
+        authorized.check(LANES)
+        answer = await self.application.reader.store.lanes.deny(lane, namespace, authorized.principal, reason)
         taken = tuple(f"{gone['lane']} {gone['namespace']}" for gone in answer["taken"])
         return LaneChange(lane, namespace, False, answer["changed"], taken, answer["outranks"])
 
-    async def all(self, namespace: str | None, caller: Caller) -> list[LaneGrant]:
+    async def all(self, namespace: str | None, authorized: Authorized) -> list[LaneGrant]:
         """Grants and denials of the namespaces that are there for a caller, or those that count for one of them."""
-        caller.judged = True
-        found = await self.service.view.store.lanes.read_grants(namespace)
+        authorized.check(VIEW)
+        caller = authorized.caller
+        found = await self.application.reader.store.lanes.read_grants(namespace)
         seen = {space: self._sees(caller, space) for space in {record["namespace"] for record in found}}
         if namespace is not None and not self._sees(caller, namespace):
             return []
@@ -78,7 +82,7 @@ class LaneGrants:
 
     def _sees(self, caller: Caller, namespace: str) -> bool:
         """A grant to all namespaces is visible to every caller."""
-        return namespace == EVERYWHERE or self.service.permission.sees(
+        return namespace == EVERYWHERE or self.application.authorization.sees(
             caller, PolicyResource(f"/{namespace}", NAMESPACE)
         )
 

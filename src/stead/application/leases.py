@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import computed_field
 
 from stead.application.models import Resource
-from stead.application.queries import Queries
+from stead.application.reader import Reader
 from stead.schema import HIDDEN, Model, Next
 from stead.store import Store
 
@@ -159,18 +159,18 @@ class Lateness(Model):
     maximum: float
 
 
-async def leases(view: Queries, found: Sequence[Resource], *, notices: bool = False) -> list[Lease]:
+async def leases(reader: Reader, found: Sequence[Resource], *, notices: bool = False) -> list[Lease]:
     """Leases with all that belongs to them."""
-    store, paths = view.store, [lease.path for lease in found]
+    store, paths = reader.store, [lease.path for lease in found]
     if not paths:
         return []
     reserved, events = await store.leases.read_reservations(paths), await store.leases.read_events(paths)
     rows = await store.resources.read_many(paths)
     told = {path: await store.notices.read_all(path) for path in paths} if notices else {}
-    reasons = await view.errors([lease.path for lease in found if lease.state == "ERROR"])
+    reasons = await reader.errors([lease.path for lease in found if lease.state == "ERROR"])
     pending = [lease.path for lease in found if lease.state == "PENDING"]
     if pending:
-        awaited = await store.leases.list_delayed_starts(view.usual.clock(), leases=pending)
+        awaited = await store.leases.list_delayed_starts(reader.usual.clock(), leases=pending)
         reasons |= {record["lease"]: waits_for(record["hosts"]) for record in awaited}
     return [
         replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stead.application.queries import Queries
+from stead.application.reader import Reader
 from stead.controller.observation.observer import ProviderObserver, UnknownReason
 from stead.schema import Model
 
@@ -35,10 +35,10 @@ class LogUnavailable:
 
 
 async def written(
-    view: Queries, looks: ProviderObserver | None, path: str, lines: int, since: str
+    reader: Reader, looks: ProviderObserver | None, path: str, lines: int, since: str
 ) -> Log | LogUnavailable | None:
     """The last lines, or those of them after a position; None where there is no such resource."""
-    row = await view.store.resources.read(path)
+    row = await reader.store.resources.read(path)
     if row is None:
         return None
     told = UnknownReason.UNASKED if looks is None else await looks.logs(row, lines, since, PATIENCE)

@@ -19,33 +19,6 @@ StateClassName = Annotated[str, one_of(StateClass)]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked for, in the words of the interfaces."""
-
-    path: str
-    action: str
-    kind: str = ""
-    """Needed where there is no resource yet; elsewhere it guards against a path of another kind."""
-    spec: Mapping[str, Any] = field(default_factory=dict)
-    lane: str = ""
-    """Without it: the provider and the region of the spec."""
-    plan: Mapping[str, Any] = field(default_factory=dict)
-    """What the spec comes to with things as they are now; the caller does not say it."""
-    deploys: tuple[str, ...] | None = None
-    """The lanes on which a deploy makes or changes something; the caller does not say it."""
-    force: bool = False
-    reason: str = ""
-    hold: bool = False
-    on_failure: str = "rollback"
-    on_partial: str = "continue"
-    on_conflict: str = "default"
-    expect_agent: bool = False
-    key: str = ""
-    tags: tuple[str, ...] | None = None
-    """Only if the resource still is in one of these versions."""
-
-
-@dataclass(frozen=True, slots=True)
 class RunningOperation(Model):
     """An operation that is under way, as its resource shows it."""
 
@@ -354,13 +327,6 @@ class Page[T](Model):
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
     """There are others. Without a cursor to go on by, ask below a longer path."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceNotFound:
-    """There is no such thing."""
-
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

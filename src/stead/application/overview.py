@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from stead.application.health import Health
 from stead.application.models import StateClassName
-from stead.application.queries import THERE, Queries
+from stead.application.reader import THERE, Reader
 from stead.lifecycle.rows import StateClass
 from stead.schema import Model, one_of
 
@@ -102,22 +102,22 @@ class Overview(Model):
         return replace(self, **cell, throttled=())  # type: ignore[arg-type]
 
 
-async def overview(view: Queries, within: list[str] | None = None) -> Overview:
+async def overview(reader: Reader, within: list[str] | None = None) -> Overview:
     """The cell as it is now, or some of its namespaces."""
-    position = await view.end()
+    position = await reader.end()
     counts = [
-        KindCount(kind, state, view.kinds[kind].state(state).cls, view.healths.of(kind, state), members)
-        for kind, state, members in await view.store.overview.count_by_state(within)
-        if kind in view.kinds and view.kinds[kind].has_state(state)
+        KindCount(kind, state, reader.kinds[kind].state(state).cls, reader.healths.of(kind, state), members)
+        for kind, state, members in await reader.store.overview.count_by_state(within)
+        if kind in reader.kinds and reader.kinds[kind].has_state(state)
     ]
     there = [count for count in counts if count.state_class != StateClass.ABSENT]
     classes: Counter[str] = Counter()
     for count in there:
         classes[count.state_class] += count.members
-    numbers = await view.store.overview.read_totals(MOST, THERE, within)
-    trouble = await _trouble(view, within)
+    numbers = await reader.store.overview.read_totals(MOST, THERE, within)
+    trouble = await _trouble(reader, within)
     return Overview(
-        at=view.store.clock.now(),
+        at=reader.store.clock.now(),
         position=position,
         counts=tuple(there),
         classes={str(c): classes[c] for c in StateClass if c is not StateClass.ABSENT},
@@ -127,7 +127,7 @@ async def overview(view: Queries, within: list[str] | None = None) -> Overview:
         more_unhealthy=len(trouble) > TROUBLES,
         calls_made=numbers["made"],
         calls_saved=numbers["members"] - numbers["made"],
-        transitions=await view.pulse.last(),
+        transitions=await reader.pulse.last(),
         agents_connected=numbers["there"],
         agents_disconnected=numbers["away"],
         throttled=tuple(
@@ -136,33 +136,33 @@ async def overview(view: Queries, within: list[str] | None = None) -> Overview:
     )
 
 
-async def _trouble(view: Queries, within: list[str] | None) -> list[UnhealthyResource]:
+async def _trouble(reader: Reader, within: list[str] | None) -> list[UnhealthyResource]:
     """Those in bad states, the final ones and those of which nobody knows first; then those that take long."""
     records = [
         r
-        for r in await view.store.overview.list_unhealthy(TROUBLES + 1, within)
-        if view.healths.of(r["kind"], r["state"]) is Health.TROUBLE
+        for r in await reader.store.overview.list_unhealthy(TROUBLES + 1, within)
+        if reader.healths.of(r["kind"], r["state"]) is Health.TROUBLE
     ]
-    errors = await view.errors([record["path"] for record in records])
-    found = [_bad(view, record, errors.get(record["path"], "")) for record in records]
+    errors = await reader.errors([record["path"] for record in records])
+    found = [_bad(reader, record, errors.get(record["path"], "")) for record in records]
     found.sort(key=lambda one: (one.state_class != StateClass.FINAL and one.state != "Undefined", one.path))
     if len(found) <= TROUBLES:
-        found += _slow(view, await view.store.overview.list_in_progress(LOOKED_AT, within), view.store.clock())
+        found += _slow(reader, await reader.store.overview.list_in_progress(LOOKED_AT, within), reader.store.clock())
     return found
 
 
-def _bad(view: Queries, record: Mapping[str, Any], error: str) -> UnhealthyResource:
-    state = view.kinds[record["kind"]].state(record["state"])
+def _bad(reader: Reader, record: Mapping[str, Any], error: str) -> UnhealthyResource:
+    state = reader.kinds[record["kind"]].state(record["state"])
     return UnhealthyResource(
         record["path"], record["kind"], state.name, state.cls, record["changed_at"], error or state.says
     )
 
 
-def _slow(view: Queries, records: list[Mapping[str, Any]], now: float) -> list[UnhealthyResource]:
+def _slow(reader: Reader, records: list[Mapping[str, Any]], now: float) -> list[UnhealthyResource]:
     """Those past half of their deadline, the longest first."""
     found: list[tuple[float, UnhealthyResource]] = []
     for record in records:
-        state = view.kinds[record["kind"]].state(record["state"]) if record["kind"] in view.kinds else None
+        state = reader.kinds[record["kind"]].state(record["state"]) if record["kind"] in reader.kinds else None
         if state is None or not state.deadline:
             continue
         lasted = state.deadline - (record["deadline"] - now)

@@ -1,22 +1,37 @@
-"""Reads of what is there: resources, operations, claims, the journal.
+"""Queries: what one caller sees of resources, operations, leases, the journal and the cell.
 
-Nothing here decides or writes. A list answers with at most so many things, and says from where to go on.
+Of a group or a namespace that callers may see, they see the numbers of all that is in it; the things in it they see
+one by one, each if the policies let them.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from operator import attrgetter
+from time import time
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from stead.application.elapsed import Elapsed, Lastings, TypicalDurations
-from stead.application.failures import with_failures
-from stead.application.health import HealthTable
+from stead import __version__
+from stead.access.authorization import RecordedEvent
+from stead.access.authorized import THE_CELL, Authorized
+from stead.access.caller import Caller
+from stead.access.lane_use import lanes_on
+from stead.access.policies import EXAMINE, NAMESPACE, VIEW, PolicyResource, labels_of
+from stead.application.archived import not_after, not_before
+from stead.application.concealment import Concealment
+from stead.application.drift import truth
+from stead.application.group_status import MEMBER, GroupStatus, GroupView, picture, standing
+from stead.application.history import past
+from stead.application.leases import Calendar, Host, Lateness, Lease, calendar, host_of, leases
+from stead.application.lifecycles import LifecycleDetail, LifecycleName, name_of, shown_lifecycle
+from stead.application.logs import Log, LogUnavailable, written
 from stead.application.models import (
     Claim,
+    DriftReport,
+    HistoricalResource,
     JournalLine,
     Lane,
     Operation,
@@ -25,425 +40,400 @@ from stead.application.models import (
     Page,
     Queue,
     Resource,
-    RunningOperation,
-    ServingAgent,
 )
-from stead.application.transition_rate import TransitionRate
-from stead.controller.execution.request_context import KEPT
-from stead.controller.groups.counts import amounts
-from stead.controller.kinds.kinds import CompiledKind, live
-from stead.lifecycle import snapshot as parts
-from stead.lifecycle.decide.children import followed
-from stead.lifecycle.decision import Code, Outcome, Reason
-from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import BACK, StateClass, Trigger
-from stead.store import Row, Store
-from stead.store.masking import masked
-from stead.store.pages import MAX_PAGE_BYTES, size_of
+from stead.application.overview import Overview, overview
+from stead.application.stuck import Stuck, stuck
+from stead.application.systems import SYSTEM, System, shown
+from stead.application.timeline import Timeline, timeline
+from stead.application.tree import TreeNode, tree
+from stead.controller.health.doctor import Doctor, HealthReport
+from stead.controller.observation.agent_identities import Agent, member_of
+from stead.lifecycle.decision import Outcome
+from stead.store import Store
+from stead.store.quotas import Quota, is_namespace
 
-THERE = 30.0
-"""Seconds for which an agent counts as there after it was heard of; it says so every ten."""
+if TYPE_CHECKING:
+    from stead.application.commands import Application
 
-QUEUED = "queued"
-"""The trigger of a request that has to wait, and the phase that it is in while it does."""
-
-WINDOW = 1000
-"""Lines of the journal that are looked at in one go."""
-WINDOWS = 5
-"""How many of those one page of operations may cost."""
-AT_ONCE = 8
-"""Operations that are read at a time, since each may be large."""
+PATH, KIND = attrgetter("path"), attrgetter("kind")
 
 
+@dataclass(frozen=True)
 class Queries:
-    """What there is, for whoever wants to know."""
+    """Queries of one caller, who sees what the policies let them see."""
 
-    def __init__(self, store: Store, kinds: Mapping[str, Lifecycle]) -> None:
-        self.store = store
-        self.kinds = live(kinds, store)
-        self._healths = CompiledKind(self.kinds, HealthTable)
-        self.pulse = TransitionRate(store)
-        self.usual = TypicalDurations(store, self.kinds)
-        self._end = 0
+    application: Application
+    authorized: Authorized
+    """The permission to query."""
+
+    def __post_init__(self) -> None:
+        self.authorized.check(VIEW)
 
     @property
-    def healths(self) -> HealthTable:
-        """How well every state of every kind is."""
-        return self._healths()
+    def _store(self) -> Store:
+        return self.application.reader.store
 
-    async def ping(self) -> None:
-        """Raises where the database does not answer, or takes no changes."""
-        if self.store.trouble:
-            raise ConnectionError(self.store.trouble)
-        await self.store.resources.list_paths(None, "/", "", 1)
+    @property
+    def caller(self) -> Caller:
+        """Who queries."""
+        return self.authorized.caller
+
+    def _sees(self, found: Resource) -> bool:
+        lanes = lanes_on(found.kind, found.lane, found.spec)
+        return self.application.authorization.sees(
+            self.caller, PolicyResource(found.path, found.kind, labels_of(found.spec), lanes)
+        )
+
+    async def _sees_path(self, path: str, kind: str = "") -> bool:
+        """Whether something is there for the caller, whatever is there."""
+        get = (lambda _: kind) if kind else None
+        return bool(await self.application.authorization.visible(self.caller, [path], str, get))
+
+    async def _within(self) -> list[str] | None:
+        """The namespaces that the caller sees; None for whoever sees the cell."""
+        authorization = self.application.authorization
+        if authorization.sees(self.caller, THE_CELL):
+            return None
+        found = await self._store.overview.list_namespaces()
+        return await authorization.visible(self.caller, found, str, lambda _: NAMESPACE)
+
+    async def namespaces(self) -> list[str]:
+        """The namespaces in which there is something, or was, each as the path it begins with."""
+        found = await self._store.overview.list_namespaces()
+        return await self.application.authorization.visible(self.caller, found, str, lambda _: NAMESPACE)
+
+    async def _below(self, path: str) -> str:
+        """Where to look: whoever sees one namespace alone looks for everything there."""
+        within = await self._within() if path == "/" else None
+        return within[0] if within is not None and len(within) == 1 else path
+
+    @property
+    def concealment(self) -> Concealment:
+        """What hidden work is left out."""
+        return Concealment(self.application.authorization, self.caller)
+
+    async def _visible[T](self, page: Page[T], kind: bool = True) -> Page[T]:
+        """A page without what is not for the caller; it goes on where it would have."""
+        items = await self.application.authorization.visible(self.caller, page.items, PATH, KIND if kind else None)
+        return replace(page, items=tuple(items))
 
     # Resources
 
     async def resource(self, path: str) -> Resource | None:
         """A resource as it is."""
-        row = await self.store.resources.read(path)
-        if row is None:
-            return None
-        lasts = await self.usual.of([row])
-        failures = await self.store.operations.read_failures([path])
-        if not self.kinds[row.kind].members:
-            return replace(self.shown(row, lasts), failure=failures.get(path, ""))
-        async with self.store.snapshot() as store:  # the group and what is in it, of one moment
-            rows = await store.resources.read_many([path])
-            below = await self._counts(store, rows.values())
-        return replace(self._whole(rows[path], lasts, below), failure=failures.get(path, "")) if rows else None
+        found = await self.application.reader.resource(path)
+        return self.concealment.resource(found) if found is not None and self._sees(found) else None
+
+    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Page[Resource]:
+        """Resources below a path, in order of path. A page may have fewer than asked for, and still go on."""
+        below = await self._below(below)
+        page = await self._visible(await self.application.reader.resources(kind, below, after, limit))
+        return replace(page, items=tuple(map(self.concealment.resource, page.items)))
 
     async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
         """What there is at some paths, in their order; without members."""
-        rows = await self.store.resources.read_many(paths)
-        return [self.shown(rows[path]) for path in paths if path in rows]
+        there = await self.application.reader.resources_at(paths)
+        return [self.concealment.resource(found) for found in there if self._sees(found)]
 
     async def errors(self, paths: Sequence[str]) -> dict[str, str]:
-        """By path, the last error that was told of each, where there was one."""
-        return await self.store.journal.read_last_errors(paths)
+        """By path, the last error that was told of each; of what the caller has seen."""
+        return await self.application.reader.errors(paths)
 
-    async def _counts(self, store: Store, rows: Collection[Row]) -> dict[str, dict[str, int]]:
-        """What is below each that has members, by state: one question for each kind."""
-        below: dict[str, dict[str, int]] = {}
-        for kind in {member for row in rows if (member := self.kinds[row.kind].members)}:
-            below |= await store.groups.read_counts(
-                [row.path for row in rows if self.kinds[row.kind].members == kind], kind
-            )
-        return below
+    async def past(self, path: str, at: datetime) -> HistoricalResource | None:
+        """A resource as it was at some time."""
+        found = await past(self.application.reader, path, at)
+        if found is None:
+            return None
+        row = await self._store.resources.read(path)
+        lanes = lanes_on(found.kind, row.lane if row is not None else "", found.spec)
+        thing = PolicyResource(found.path, found.kind, labels_of(found.spec), lanes)
+        return self.concealment.past(found) if self.application.authorization.sees(self.caller, thing) else None
 
-    def _whole(self, row: Row, lasts: Lastings, below: Mapping[str, Mapping[str, int]]) -> Resource:
-        """A row as it is shown, with its members."""
-        shown = self.shown(row, lasts)
-        return self.with_members(shown, below[row.path]) if row.path in below else shown
-
-    def with_members(self, group: Resource, counts: Mapping[str, int]) -> Resource:
-        """A group with how many members are in which state; where nothing is done to it, in the state that follows
-        from them, into which the controller brings it as well, a moment later."""
-        kind = self.kinds[group.kind]
-        member = self.kinds.get(kind.members)
-        gone = (
-            {state.name for state in member.states if state.cls is StateClass.ABSENT} if member is not None else set()
-        )
-        there = {state: count for state, count in counts.items() if state not in gone}
-        state = group.state if group.operation is not None else followed(kind, group.state, amounts(kind, there))
-        cls = group.state_class if state == group.state else kind.state(state).cls
-        return replace(group, state=state, state_class=cls, members=there)
-
-    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Page[Resource]:
-        """Resources below a path, in order of path."""
-        # With the slash, since a sibling such as /a/b-c lies between /a/b and /a/b/c.
-        async with self.store.snapshot() as store:
-            paths = await store.resources.list_paths(kind, below.rstrip("/") + "/", after, limit + 1)
-            some = paths[: await store.resources.count_fitting(paths[:limit])]
-            rows = await store.resources.read_many(some)
-            below_each = await self._counts(store, rows.values())
-        lasts = await self.usual.of(rows.values())
-        shown = [self._whole(rows[path], lasts, below_each) for path in some]
-        items = await with_failures(self.store, self.healths, shown)
-        more = len(paths) > len(some)
-        return Page(tuple(items), some[-1] if more else None, more)
-
-    def shown(self, row: Row, lasts: Lastings | None = None) -> Resource:
-        """A row, as it is shown; with how long what is under way has lasted, where that was asked for."""
-        lifecycle, snap = self.kinds[row.kind], row.snapshot
-        return Resource(
-            path=row.path,
-            kind=row.kind,
-            state=snap.state,
-            state_class=StateClass.STABLE if snap.held else lifecycle.state(snap.state).cls,
-            etag=tag_of(row),
-            lane=row.lane,
-            spec=row.spec,
-            next_spec=row.next_spec,
-            facts=row.facts or {},
-            operation=_running(lifecycle, row.path, snap.operation, lasts or {}),
-            hidden=_running(lifecycle, row.path, snap.hidden, lasts or {}),
-            timers={name: datetime.fromtimestamp(at, UTC) for name, at in sorted((row.timers or {}).items())},
-            observed_at=row.seen_at,
-            changed_at=row.changed_at,
-            created_at=row.created_at,
+    async def logs(self, path: str, lines: int, since: str) -> Log | LogUnavailable | None:
+        """The last that a resource wrote, asked of its agent; or why nobody can say."""
+        found = await self.resource(path)
+        return (
+            None
+            if found is None
+            else await written(self.application.reader, self.application.observer, path, lines, since)
         )
 
-    # Operations and claims
+    async def standing(self, path: str, *, refresh: bool = False) -> GroupStatus | None:
+        """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
+        observer, observed = self.application.observer, None
+        if refresh and observer is not None and await self._sees_path(path):
+            observed = await observer.observed(path, MEMBER)
+        found = await standing(self.application.reader, path)
+        if found is None or not self._sees(found.resource):
+            return None
+        found = replace(found, observed=observed)
+        if found.worst is not None and not await self._sees_path(found.worst.path):
+            return replace(found, worst=None)
+        return found
+
+    async def picture(self, path: str, limit: int, groups: str = "") -> GroupView | None:
+        """A group with so many of its members, and with the groups of a kind in it, all of one moment."""
+        found = await picture(self.application.reader, path, limit, groups)
+        if found is None or not self._sees(found.standing.resource):
+            return None
+        members = await self.application.authorization.visible(self.caller, found.members, PATH, KIND)
+        inner = await self.application.authorization.visible(self.caller, found.groups, PATH, KIND)
+        return replace(found, members=tuple(members), groups=tuple(inner))
+
+    async def truth(
+        self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True
+    ) -> Page[DriftReport]:
+        """Belief beside what a look shows now; from the store alone where it need not be fresh."""
+        below = await self._below(below)
+        observer = self.application.observer if fresh else None
+        if observer is not None and not await self._sees_path(below):
+            observer = None  # no agent is sent to observe what the caller may not see
+        page = await self._visible(await truth(self.application.reader, observer, kind, below, after, limit))
+        return replace(page, items=self.concealment.truths(page.items))
+
+    # Operations, claims, queues
 
     async def operation(self, id: UUID) -> Operation | None:
         """An operation that waits, is under way or has ended."""
-        found = await self._operations([id])
-        return found[0] if found else None
+        found = await self.application.reader.operation(id)
+        if found is None:
+            return None
+        theirs = await self.application.authorization.visible(self.caller, [found], PATH, KIND, _of_operation)
+        return self.concealment.operation(found) if theirs else None
+
+    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Page[Operation]:
+        """Operations on a path and below it, the latest first; those under way in order of path."""
+        below = await self._below(below)
+        page = await self.application.reader.operations(below, running, before, limit)
+        items = await self.application.authorization.visible(self.caller, page.items, PATH, KIND, _of_operation)
+        return replace(page, items=self.concealment.operations(items))
 
     async def members(self, id: UUID, after: str, limit: int) -> Page[OperationMember]:
         """Members of an operation on a group that did not do what it asked of them, each with why."""
-        records = await self.store.operations.read_members(id, after, limit + 1)
-        items = tuple(OperationMember(r["path"], r["outcome"], r["says"], r["at"]) for r in records[:limit])
-        more = len(records) > limit
-        return Page(items, items[-1].path if more else None, more)
+        page = await self.application.reader.members(id, after, limit)
+        items = await self.application.authorization.visible(self.caller, page.items, PATH, record=_last_known)
+        return replace(page, items=tuple(items))
 
-    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Page[Operation]:
-        """Operations on a path and below it, the latest first; those under way in order of path.
-
-        A page may have fewer than asked for, even none, and still say from where to go on.
-        """
-        if running:
-            ids = [
-                *await self.store.operations.list_running(below, limit + 1),
-                *await self.store.operations.list_waiting(below, limit + 1),
-            ]
-            found, some = await self._fitting(ids[: limit + 1])
-            running_ones = [op for op in found if op.outcome is None]
-            return Page(tuple(running_ones[:limit]), None, len(ids) > min(limit, some))
-        top = await self.end() if before is None else before
-        listed: list[tuple[int, Operation]] = []
-        room = MAX_PAGE_BYTES
-        for _ in range(WINDOWS):
-            low = max(top - WINDOW, 0)
-            begun = await self._begun(below, low, top)
-            for n in range(0, len(begun), AT_ONCE):
-                for at, op in await self._that_began(begun[n : n + AT_ONCE]):
-                    if running is None or op.outcome is not None:
-                        listed.append((at, op))
-                        room -= size_of(op.request)
-                    if len(listed) > limit or (room < 0 and listed):
-                        kept = listed[: min(limit, len(listed))]
-                        return Page(tuple(op for _, op in kept), kept[-1][0] - 1, True)
-            top = low
-            if not top:
-                break
-        return Page(tuple(op for _, op in listed), top or None, bool(top))
-
-    async def _begun(self, below: str, after: int, top: int) -> list[Mapping[str, Any]]:
-        """Where operations began between two positions, the latest first.
-
-        One that had to wait is where it was let in, so that it is found in one place only.
-        """
-        path = None if below == "/" else below
-        lines = await self.store.journal.read_operation_starts(after, path, WINDOW, (Trigger.REQUEST, QUEUED))
-        begins = {line["operation"]: line for line in reversed(lines) if line["position"] <= top}
-        return sorted(begins.values(), key=lambda line: -int(line["position"]))
-
-    async def _that_began(self, lines: Sequence[Mapping[str, Any]]) -> list[tuple[int, Operation]]:
-        found = {op.id: op for op in await self._operations([line["operation"] for line in lines])}
-        pairs = [(line, found[str(line["operation"])]) for line in lines if str(line["operation"]) in found]
-        return [
-            (int(line["position"]), op)
-            for line, op in pairs
-            if (line["trigger"] == QUEUED) == bool(op.request.get(QUEUED)) and line["word"] == op.action
-        ]
-
-    async def _fitting(self, ids: Sequence[UUID]) -> tuple[list[Operation], int]:
-        """Those of some operations that fit on one page, and of how many that is."""
-        found: list[Operation] = []
-        room = MAX_PAGE_BYTES
-        for n in range(0, len(ids), AT_ONCE):
-            for op in await self._operations(ids[n : n + AT_ONCE]):
-                found.append(op)
-                room -= size_of(op.request)
-            if room < 0:
-                return found, n + AT_ONCE
-        return found, len(ids)
-
-    async def _operations(self, ids: Iterable[UUID]) -> list[Operation]:
-        records = await asyncio.gather(*(self.store.operations.read(id) for id in ids))
-        found = [_operation(record) for record in records if record is not None]
-        rows = await self.store.resources.read_many([op.path for op in found if op.outcome is None])
-        lasts = await self.usual.of(rows.values())
-        return [_with_progress(op, rows.get(op.path), lasts.get((op.path, op.id))) for op in found]
+    async def timeline(self, id: UUID, skip: int, limit: int) -> Timeline | None:
+        """What an operation did and when."""
+        found = await self.operation(id)
+        if found is None:
+            return None
+        shown = await timeline(self.application.reader, found, skip, limit)
+        items = await self.application.authorization.visible(self.caller, shown.items, PATH, KIND, _last_known)
+        errors = await self.application.authorization.visible(self.caller, shown.errors, PATH, record=_last_known)
+        return replace(shown, items=tuple(items), errors=tuple(errors))
 
     async def claims(self, below: str, limit: int) -> Page[Claim]:
         """Claims on a path and below it, in order of path."""
-        records = await self.store.claims.list_below(below, limit + 1)
-        return Page(tuple(_claim(record) for record in records[:limit]), None, len(records) > limit)
-
-    async def holders(self, path: str) -> list[parts.Holder]:
-        """Everybody who has a claim in the way of a change of a path, also of one where nothing is yet."""
-        return await self.store.claims.find_holders(path)
-
-    # Queues
+        below = await self._below(below)
+        page = await self._visible(await self.application.reader.claims(below, limit), kind=False)
+        return replace(page, items=self.concealment.claims(page.items))
 
     async def queues(self, below: str, after: str, limit: int) -> Page[Queue]:
         """Queues of a path and of all below it, in order of path."""
-        records = await self.store.queues.read_page(below, after, limit + 1)
-        items = tuple(shown_queue(record) for record in records[:limit])
-        more = len(records) > limit
-        return Page(items, items[-1].path if more else None, more)
+        below = await self._below(below)
+        return await self._visible(await self.application.reader.queues(below, after, limit), kind=False)
 
     async def queue(self, path: str) -> Queue | None:
         """The queue of an object."""
-        record = await self.store.queues.read(path)
-        return None if record is None else shown_queue(record)
+        return await self.application.reader.queue(path) if await self._sees_path(path) else None
 
     async def queued(self, path: str, limit: int) -> Page[Operation]:
         """Operations that wait in the queue of an object, the next one first."""
-        records = await self.store.queues.read_waiting(path, limit + 1)
-        found = [_operation({name: each[name] for name in each if name != "found"}) for each in records]
-        rows = await self.store.resources.read_many(list({op.path for op in found}))
-        items = tuple(_with_progress(op, rows.get(op.path)) for op in found[:limit])
-        return Page(items, None, bool(records) and records[0]["found"] > len(items))
+        page = await self._visible(await self.application.reader.queued(path, limit))
+        return replace(page, items=self.concealment.operations(page.items))
 
-    # Lanes
+    async def quotas(self, path: str) -> list[Quota] | None:
+        """How much something has, and may have."""
+        store = self._store
+        there = await self._sees_path(path) and (is_namespace(path) or await store.resources.read_states([path]))
+        return await store.quotas.read(path) if there else None
 
-    async def orphans(self, lane: str | None, limit: int) -> Page[Orphan]:
-        """What was found at providers at least twice, and nobody owns: the oldest first."""
-        records = await self.store.orphans.read_page(lane, limit + 1)
-        return Page(tuple(_orphan(record) for record in records[:limit]), None, len(records) > limit)
+    async def stuck(self, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
+        """What does not come to its end, and what was settled since a time though nobody had reported."""
+        below = await self._below(below)
+        page = await self._visible(await stuck(self.application.reader, below, since, after, limit))
+        return replace(page, items=self.concealment.stuck(page.items))
 
-    async def lanes(self, after: str, limit: int) -> Page[Lane]:
-        """Lanes in order of name: those that somebody has served, and those that orders stand on."""
-        records = await self.store.lanes.read_page(after, limit + 1, THERE)
-        items = tuple(_lane(record) for record in records[:limit])
-        more = len(records) > limit
-        return Page(items, items[-1].lane if more else None, more)
+    # Leases and hosts. Which hosts there are and when each is free is for everybody who may ask at all; whose a lease
+    # is, for those who see it.
+
+    async def lease(self, path: str) -> Lease | None:
+        """A lease whole."""
+        found = await self.resource(path)
+        if found is None or found.kind != "lease":
+            return None
+        shown = await leases(self.application.reader, [found], notices=True)
+        return shown[0] if shown else None
+
+    async def system(self, path: str) -> System | None:
+        """A system whole."""
+        found = await self.resource(path)
+        row = await self._store.resources.read(path) if found is not None and found.kind == SYSTEM else None
+        return await shown(self._store, row) if row is not None else None
+
+    async def lease_of(self, id: UUID) -> Lease | None:
+        """The lease that has an id."""
+        row = (await self._store.resources.find_by_token([str(id)])).get(str(id))
+        return await self.lease(row.path) if row is not None else None
+
+    async def leases(self, below: str, after: str, limit: int) -> Page[Lease]:
+        """Leases in order of path."""
+        page = await self.resources("lease", below, after, limit)
+        return Page(tuple(await leases(self.application.reader, page.items)), page.next, page.more)
+
+    async def hosts(self, after: str, limit: int) -> Page[Host]:
+        """Hosts in order of name."""
+        found = [host_of(record) for record in await self._store.hosts.read_page(after, limit)]
+        more = len(found) == limit
+        return Page(tuple(found), found[-1].name if more else None, more)
+
+    async def host(self, name: str) -> Host | None:
+        """A host."""
+        record = await self._store.hosts.read(name)
+        return host_of(record) if record is not None else None
+
+    async def calendar(
+        self, start: datetime, end: datetime, after: str, limit: int, host: str | None = None
+    ) -> Calendar:
+        """Hosts by time, or one of them, without whose they are where that is not for the caller."""
+        found = await calendar(self._store, start, end, after, limit, host)
+        paths = sorted({booked.lease for booked in found.booked})
+        seen = set(await self.application.authorization.visible(self.caller, paths, str, lambda _: "lease"))
+        booked = (one if one.lease in seen else replace(one, lease="", status="") for one in found.booked)
+        return replace(found, booked=tuple(booked))
+
+    async def lateness(self, seconds: float) -> Lateness:
+        """How late the moments of leases came in the last so many seconds."""
+        found = await self._store.leases.measure_delay(time() - seconds)
+        return Lateness(found["fired"], found["median"], found["p99"], found["worst"])
 
     # The journal
 
-    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[JournalLine], bool]:
-        """Lines from after a position on, of everything or of a path and all below it; whether the page is full."""
-        records = await self.store.journal.read(after, path=path, limit=limit, bytes=MAX_PAGE_BYTES)
-        full = bool(records) and (len(records) == limit or records[0]["found"] > len(records))
-        return [_line({name: each[name] for name in each if name != "found"}) for each in records], full
+    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[JournalLine], int, bool]:
+        """Lines from after a position on; up to where that is, and whether the page was full."""
+        below = await self._below(path or "/")
+        lines, full = await self.application.reader.journal(after, None if below == "/" else below, limit)
+        return await self.lines(lines), lines[-1].position if lines else 0, full
 
-    async def past(self, path: str, until: datetime) -> list[JournalLine]:
-        """Everything that happened to one path up to a time, refusals apart."""
-        return [_line(record) for record in await self.store.journal.read_history(path, until)]
+    async def lines(self, lines: Sequence[JournalLine]) -> list[JournalLine]:
+        """Those of some lines that are for the caller."""
+        seen = await self.application.authorization.visible(self.caller, lines, PATH, KIND, _of_line)
+        return self.concealment.lines(seen)
+
+    async def still(self) -> bool:
+        """Whether the caller is still who they were: a stream outlives what it was opened with otherwise."""
+        access = self.application.access
+        return access is None or await access.still(self.caller)
 
     async def end(self) -> int:
-        """The last position there is.
+        """The last position of the journal there is."""
+        return await self.application.reader.end()
 
-        Found by looking ahead in growing steps and then halving, from where the end was the last time: usually one or
-        two looks.
-        """
-        low, step = self._end, 1
-        if await self._none_after(low):
-            return low
-        while not await self._none_after(low + step):
-            low += step
-            step *= 2
-        high = low + step
-        while high - low > 1:
-            middle = (low + high) // 2
-            if await self._none_after(middle):
-                high = middle
-            else:
-                low = middle
-        self._end = max(self._end, high)
-        return high
+    async def archived_up_to(self) -> int:
+        """The last position of the journal that is archived; 0 where none is."""
+        archived = await self._store.archives.read_range()
+        return archived.last if archived is not None else 0
 
-    async def _none_after(self, position: int) -> bool:
-        return not await self.store.journal.read(position, limit=1)
+    async def check_archived(self, after: int) -> None:
+        """Raise `LinesArchived` where lines after a position are archived."""
+        await not_after(self._store, after)
+
+    async def first_step(self, operation: Operation) -> int | None:
+        """The position of the first line of an operation. Raises `LinesArchived` where it may be archived."""
+        store = self._store
+        await not_before(store, operation.created_at)
+        first, _ = await store.operations.find_journal_start(UUID(operation.id), operation.path, operation.created_at)
+        return first
+
+    async def accepted(self, id: UUID) -> Operation | None:
+        """An operation under which a request of this caller was accepted, also where its resource is hidden."""
+        return await self.application.reader.operation(id)
+
+    async def ended(self, operation: Operation) -> Operation | None:
+        """An operation that this caller has seen, once it has ended and all its lines have their positions."""
+        now = await self.application.reader.operation(UUID(operation.id))
+        if now is None or not now.outcome:
+            return None
+        _, unnumbered = await self._store.operations.find_journal_start(UUID(now.id), now.path, now.created_at)
+        return None if unnumbered else self.concealment.operation(now)
+
+    # The cell
+
+    async def agents(self) -> list[Agent]:
+        """All agents that have an identity, and all that have ever connected."""
+        self.application.authorization.require(self.caller, VIEW)
+        return [member_of(record) for record in await self._store.agents.read_all()]
+
+    async def lifecycle(self, kind: str) -> LifecycleDetail | None:
+        """A lifecycle whole; lifecycles are for every caller."""
+        kinds = self.application.kinds
+        found = await kinds.find(kind)
+        return None if found is None else shown_lifecycle(found, kinds.registered.get(kind))
+
+    async def lifecycles(self) -> list[LifecycleName]:
+        """The lifecycles that the server knows."""
+        await self.application.kinds.fresh()
+        found = [await self.lifecycle(kind) for kind in list(self.application.kinds)]
+        return [name_of(one) for one in found if one is not None]
+
+    async def lanes(self, after: str, limit: int) -> Page[Lane]:
+        """Lanes in order of name: those that somebody has served, and those that orders stand on."""
+        self.application.authorization.require(self.caller, VIEW)
+        return await self.application.reader.lanes(after, limit)
+
+    async def orphans(self, lane: str | None, limit: int) -> Page[Orphan]:
+        """What was found at providers at least twice, and nobody owns: the oldest first."""
+        self.application.authorization.require(self.caller, VIEW)
+        return await self.application.reader.orphans(lane, limit)
+
+    async def overview(self) -> Overview:
+        """The cell at a glance, as far as it is for the caller."""
+        within = await self._within()
+        shown = await overview(self.application.reader, within)
+        trouble = await self.application.authorization.visible(self.caller, shown.unhealthy, PATH, KIND)
+        shown = replace(shown, unhealthy=tuple(trouble))
+        return shown if within is None else shown.without_cell()
+
+    async def examination(self) -> HealthReport:
+        """The cell examined, for admins."""
+        self.application.authorization.require(self.caller, EXAMINE)
+
+        async def late() -> list[str]:
+            found = await stuck(self.application.reader, "/", self._store.clock.now(), None, 50)
+            return [item.path for item in found.items]
+
+        application = self.application
+        expires = None if application.identities is None else application.identities.expires
+        doctor = Doctor(application.reader.store, application.bus, application.beside, late, expires)
+        return HealthReport(self._store.clock.now(), __version__, tuple(await doctor.examine()))
+
+    async def metrics(self) -> str:
+        """What the process and its controller count, with the cell in numbers."""
+        self.application.authorization.require(self.caller, VIEW)
+        return await self.application.metrics()
+
+    async def tree(self, below: str, after: str | None, limit: int) -> Page[TreeNode]:
+        """What lies directly below a path, the worst first."""
+        page = await tree(self.application.reader, below, after, limit)
+        items = await self.application.authorization.visible(
+            self.caller, page.items, PATH, lambda node: node.kind or ""
+        )
+        return replace(page, items=tuple(items))
 
 
-def tag_of(row: Row) -> str:
-    """The version of a resource. Its number in the tag tells it from an earlier one of the same path."""
-    return f"{row.id}-{row.version}"
-
-
-def aims_at(lifecycle: Lifecycle, action: str, origin: str) -> str:
-    """Where success of an action leads."""
-    known = lifecycle.action(action)
-    return origin if known is None or known.ends == BACK else known.ends
-
-
-def running_of(kinds: Mapping[str, Lifecycle], row: Row) -> RunningOperation | None:
-    """What is under way on a resource."""
-    return _running(kinds[row.kind], row.path, row.snapshot.operation, {})
-
-
-def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts: Lastings) -> RunningOperation | None:
-    if op is None:
-        return None
-    return RunningOperation(
-        id=op.id,
-        action=op.action,
-        phase=op.phase,
-        source=op.origin,
-        target=aims_at(lifecycle, op.action, op.origin),
-        attempt=op.attempt,
-        principal=op.by,
-        since=datetime.fromisoformat(op.since) if op.since else None,
-        cancelled=op.cancelled,
-        elapsed=lasts.get((path, op.id)),
+def _of_operation(operation: Operation) -> RecordedEvent:
+    said = operation.request.get("spec")
+    return RecordedEvent(
+        operation.created_at, (said,) if said else (), rejected=operation.outcome == Outcome.REJECTED
     )
 
 
-def _operation(record: Mapping[str, Any]) -> Operation:
-    outcome = record["outcome"] or None
-    reasons = tuple(Reason(Code(reason["code"]), reason["says"]) for reason in record["reasons"])
-    cancelled = outcome == Outcome.CANCELLED or "cancelled" in record["request"]
-    asked = {name: value for name, value in record["request"].items() if name != KEPT}  # where from is in the journal
-    told = {
-        "outcome": outcome,
-        "cancelled": cancelled,
-        "reasons": reasons,
-        "place": asked.get("place"),
-        "request": masked(asked),
-    }
-    plain = {name: value for name, value in record.items() if name != "says"}
-    return Operation(**{**plain, "id": str(record["id"]), "message": record["says"], **told})
+def _of_line(line: JournalLine) -> RecordedEvent:
+    specs = [said for word in ("spec", "next_spec") if (said := line.change.get(word))]
+    return RecordedEvent(line.at, specs, rejected=line.refused > 0)
 
 
-def operation_of(row: Row, record: Mapping[str, Any] | None) -> Operation | None:
-    """What is under way on a resource, of which the store says so much."""
-    running = row.snapshot.operation
-    if record is None or running is None:
-        return None
-    begun = {"created_at": datetime.fromisoformat(running.since), "outcome": "", "ended_at": None}
-    return _with_progress(_operation({**record, **begun, "position": None, "reasons": []}), row)
-
-
-def _with_progress(op: Operation, row: Row | None, lasts: Elapsed | None = None) -> Operation:
-    """An operation with how far it has come, if it is still its resource's."""
-    if op.queued:
-        return replace(op, state=row.snapshot.state if row is not None else None, phase=QUEUED)
-    if op.outcome is not None or row is None:
-        return op
-    for running in (row.snapshot.operation, row.snapshot.hidden):
-        if running is not None and running.id == op.id:
-            return replace(
-                op,
-                state=row.snapshot.state,
-                phase=running.phase,
-                attempt=running.attempt,
-                cancelled=running.cancelled,
-                elapsed=lasts,
-            )
-    return op
-
-
-def shown_queue(record: Mapping[str, Any]) -> Queue:
-    """A queue, as it is shown."""
-    return Queue(**{**record, "running": str(record["running"]) if record["running"] else None})
-
-
-def _claim(record: Mapping[str, Any]) -> Claim:
-    return Claim(
-        path=record["path"],
-        mode="exclusive" if record["mode"] in ("x", b"x") else "intention",
-        operation=str(record["operation"]),
-        action=record["action"] or "",
-        principal=record["principal"] or "",
-        since=record["created_at"],
-    )
-
-
-def _orphan(record: Mapping[str, Any]) -> Orphan:
-    plain = {name: record[name] for name in ("lane", "token", "path", "state", "facts")}
-    return Orphan(**plain, first_observed_at=record["first_seen"], last_observed_at=record["last_seen"])
-
-
-def _lane(record: Mapping[str, Any]) -> Lane:
-    agents = tuple(
-        ServingAgent(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"]), a["rejected"])
-        for a in record["agents"]
-    )
-    same = ("regions", "in_flight", "waiting", "untaken", "throttled", "throttled_at")
-    return Lane(
-        lane=record["name"],
-        agents=agents,
-        limit=record["most"],
-        **{name: record[name] for name in same},
-        next_inventory_at=record["survey_at"],
-        namespaces=tuple(record["namespaces"]),
-    )
-
-
-def _line(record: Mapping[str, Any]) -> JournalLine:
-    return JournalLine(**{**record, "operation": str(record["operation"]) if record["operation"] else None})
+def _last_known(_: object) -> RecordedEvent:
+    return RecordedEvent()

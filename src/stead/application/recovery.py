@@ -1,14 +1,12 @@
-"""The hold of a restored cell: whether it acts, and an operator's word that it may."""
+"""The hold of a restored cell: whether it acts, and its release by an operator."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stead.access.authorization import Authorization
-from stead.access.caller import Caller
+from stead.access.authorized import Authorized
 from stead.access.policies import RELEASE
-from stead.controller.dispatch.slots import SlotAllocator
-from stead.store import Store
+from stead.application.commands import Application
 from stead.store.recovery import Hold
 
 __all__ = ["Hold", "Recovery"]
@@ -16,20 +14,18 @@ __all__ = ["Hold", "Recovery"]
 
 @dataclass(frozen=True)
 class Recovery:
-    """What operators ask of a cell whose database went back in time."""
+    """Commands and queries for a cell whose database went back in time."""
 
-    store: Store
-    permission: Authorization
-    slots: SlotAllocator | None
+    application: Application
 
-    async def hold(self, caller: Caller) -> Hold:
+    async def hold(self, authorized: Authorized) -> Hold:
         """Whether the cell is held, since when, and which paths were released."""
-        self.permission.require(caller, RELEASE)
-        return await self.store.recovery.read_hold()
+        authorized.check(RELEASE)
+        return await self.application.reader.store.recovery.read_hold()
 
-    async def release(self, path: str, caller: Caller) -> Hold:
+    async def release(self, path: str, authorized: Authorized) -> Hold:
         """Let the cell act at a path and below it, or with `/` everywhere."""
-        self.permission.require(caller, RELEASE)
-        assert self.slots is not None, "nothing sends orders here"
-        await self.slots.release(path, caller.name)
-        return await self.store.recovery.read_hold()
+        authorized.check(RELEASE)
+        assert self.application.slots is not None, "this process allocates no slots"
+        await self.application.slots.release(path, authorized.principal)
+        return await self.application.reader.store.recovery.read_hold()

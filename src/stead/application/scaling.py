@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from stead.access.authorized import Authorized
 from stead.access.caller import Caller
 from stead.access.lane_use import LaneUse, not_allowed
-from stead.access.policies import DEMAND, NAMESPACE, SCALING, PolicyResource, labels_of
+from stead.access.policies import DEMAND, NAMESPACE, SCALING, VIEW, PolicyResource, labels_of
 from stead.application.commands import Application
 from stead.application.compound import AT_ONCE
-from stead.application.models import InvalidRequest, Page, ResourceNotFound
+from stead.application.models import InvalidRequest, Page
 from stead.application.scaling_policy import ScalingPolicy
 from stead.catalog import scaling
 from stead.catalog.edge import lane_of
 from stead.catalog.scaling import PolicyInput
 from stead.controller.admission.limits import exceeded
+from stead.controller.admission.request import NotFound
 from stead.lifecycle.decision import Rejection
 from stead.schema import Model
 from stead.store import scaling as records
@@ -84,14 +86,13 @@ class Scaling(Model):
 class ScalingPolicies:
     """What callers do with policies that follow demand."""
 
-    service: Application
+    application: Application
 
     async def put(
-        self, namespace: str, name: str, text: Mapping[str, Any], caller: Caller
-    ) -> Scaling | InvalidRequest | Rejection | ResourceNotFound:
+        self, namespace: str, name: str, text: Mapping[str, Any], authorized: Authorized
+    ) -> Scaling | InvalidRequest | Rejection | NotFound:
         """Put a policy in force. It may do no more than whoever puts it could have asked for."""
-        if missing := self._may(caller, SCALING, namespace, name):
-            return missing
+        authorized.check(SCALING)
         policy = scaling.read(text)
         found = [(f"body.{where}", says) for where, says in scaling.wrong(policy, namespace)]
         found += [(f"body.{where}", says) for where, says in exceeded("", policy.spec)]
@@ -99,22 +100,24 @@ class ScalingPolicies:
             (field, says), *more = found
             return InvalidRequest(field, says, tuple(more))
         async for action, thing in self._deeds(namespace, name, policy):
-            may = self.service.permission.acting(caller, action, thing)
+            may = self.application.authorization.authorize(authorized.caller, action, thing)
             if isinstance(may, Rejection):
                 return may
         used = LaneUse(frozenset(map(lane_of, policy.places))).written(f"/{namespace}")
-        if refused := await self.service.view.store.lanes.find_denied(used):
+        if refused := await self.application.reader.store.lanes.find_denied(used):
             return not_allowed(refused)
         figures = [ALL] if policy.demand is PolicyInput.TOTAL else policy.places
         kept = scaling.written(policy)
-        await self.service.view.store.scaling.put(namespace, name, kept, policy.places, figures, caller.name)
-        return await self.read(namespace, name, caller)
+        await self.application.reader.store.scaling.put(
+            namespace, name, kept, policy.places, figures, authorized.principal
+        )
+        return await self.read(namespace, name, self.application.authorization.view(authorized.caller))
 
     async def _deeds(
         self, namespace: str, name: str, policy: scaling.Policy
     ) -> AsyncIterator[tuple[str, PolicyResource]]:
         """All that a policy may ask for: every instance that it may make and delete, and those that it has made."""
-        access = self.service.access
+        access = self.application.access
         reads = access.policies.forbidding(("create", "delete")) if access is not None else None
         most = min(policy.maximum, policy.maximum_at_place) if reads is not None and "path" in reads.attributes else 1
         maker = scaling.principal(namespace, name)
@@ -127,21 +130,22 @@ class ScalingPolicies:
                 yield "delete", thing
                 if number % AT_ONCE == 0:
                     await asyncio.sleep(0)
-        for row in await self.service.view.store.scaling.read_instances(policy.places, policy.name):
+        for row in await self.application.reader.store.scaling.read_instances(policy.places, policy.name):
             if row["kind"] == policy.kind and scaling.made_by(row["spec"]) == maker:
                 yield (
                     "delete",
                     PolicyResource(row["path"], policy.kind, labels_of(row["spec"]), (lane_of(row["path"]),)),
                 )
 
-    async def read(self, namespace: str, name: str, caller: Caller) -> Scaling | ResourceNotFound:
+    async def read(self, namespace: str, name: str, authorized: Authorized) -> Scaling | NotFound:
         """A policy as it stands."""
-        seen = self.service.permission.sees(caller, _place(namespace))
-        kept = await self.service.view.store.scaling.read(namespace, name) if seen else None
+        authorized.check(VIEW)
+        seen = self.application.authorization.sees(authorized.caller, _place(namespace))
+        kept = await self.application.reader.store.scaling.read(namespace, name) if seen else None
         if kept is None:
             return _missing(namespace, name)
         policy = scaling.read(kept.policy)
-        rows = await self.service.view.store.scaling.read_instances(policy.places, policy.name)
+        rows = await self.application.reader.store.scaling.read_instances(policy.places, policy.name)
         maker = scaling.principal(namespace, name)
         instances = [
             ScaledInstance(row["path"], row["state"], scaling.made_by(row["spec"]) == maker)
@@ -150,29 +154,30 @@ class ScalingPolicies:
         ]
         return _shown(kept, instances)
 
-    async def all(self, namespace: str | None, after: tuple[str, str], limit: int, caller: Caller) -> Page[Scaling]:
+    async def all(
+        self, namespace: str | None, after: tuple[str, str], limit: int, authorized: Authorized
+    ) -> Page[Scaling]:
         """Policies in order of namespace and name, without their instances."""
-        kept = await self.service.view.store.scaling.read_page(namespace, after, limit)
-        theirs = await self.service.permission.visible(
-            caller, kept, lambda one: f"/{one.namespace}", lambda _: NAMESPACE
+        authorized.check(VIEW)
+        kept = await self.application.reader.store.scaling.read_page(namespace, after, limit)
+        theirs = await self.application.authorization.visible(
+            authorized.caller, kept, lambda one: f"/{one.namespace}", lambda _: NAMESPACE
         )
         last = f"{kept[-1].namespace}/{kept[-1].name}" if len(kept) == limit else None
         return Page(tuple(_shown(one, ()) for one in theirs), next=last)
 
-    async def remove(self, namespace: str, name: str, caller: Caller) -> ResourceNotFound | None:
+    async def remove(self, namespace: str, name: str, authorized: Authorized) -> NotFound | None:
         """Take a policy away; what it made stays."""
-        if missing := self._may(caller, SCALING, namespace, name):
-            return missing
-        gone = await self.service.view.store.scaling.remove(namespace, name)
+        authorized.check(SCALING)
+        gone = await self.application.reader.store.scaling.remove(namespace, name)
         return None if gone else _missing(namespace, name)
 
-    async def tell(
-        self, namespace: str, name: str, figures: Sequence[tuple[str, float, datetime | None]], caller: Caller
-    ) -> int | InvalidRequest | ResourceNotFound:
-        """Tell the demand; how many figures were news, and not older than what is known."""
-        if missing := self._may(caller, DEMAND, namespace, name):
-            return missing
-        store = self.service.view.store
+    async def record_demand(
+        self, namespace: str, name: str, figures: Sequence[tuple[str, float, datetime | None]], authorized: Authorized
+    ) -> int | InvalidRequest | NotFound:
+        """Record the demand; how many figures were newer than what was known."""
+        authorized.check(DEMAND)
+        store = self.application.reader.store
         now = store.clock()
         kept = await store.scaling.read(namespace, name)
         if kept is None:
@@ -190,23 +195,25 @@ class ScalingPolicies:
         if len({place for place, _, _ in figures}) < len(figures):
             return InvalidRequest("body.figures", "a place is there twice")
         told = [(place, value, at.timestamp() if at is not None else now) for place, value, at in figures]
-        return await store.scaling.record_demand(namespace, name, told, now, caller.name)
+        return await store.scaling.record_demand(namespace, name, told, now, authorized.principal)
 
-    def _may(self, caller: Caller, action: str, namespace: str, name: str) -> ResourceNotFound | None:
-        """Raises where they may not; that it is not there, where they may not even see the namespace."""
-        permission, place = self.service.permission, _place(namespace)
-        if not permission.judge(caller, action, place).allowed and not permission.sees(caller, place):
+    def authorize(self, action: str, namespace: str, name: str, caller: Caller) -> Authorized | NotFound:
+        """The permission for an action on a policy; that it is not there, where they may not see the namespace.
+
+        Raises `NotPermitted` where they may see it.
+        """
+        authorization, place = self.application.authorization, _place(namespace)
+        if not authorization.evaluate(caller, action, place).allowed and not authorization.sees(caller, place):
             return _missing(namespace, name)
-        permission.require(caller, action, place)
-        return None
+        return authorization.require(caller, action, place)
 
 
 def _place(namespace: str) -> PolicyResource:
     return PolicyResource(f"/{namespace}", NAMESPACE)
 
 
-def _missing(namespace: str, name: str) -> ResourceNotFound:
-    return ResourceNotFound(f"there is no scaling policy {namespace}/{name}")
+def _missing(namespace: str, name: str) -> NotFound:
+    return NotFound(f"there is no scaling policy {namespace}/{name}")
 
 
 def _time(at: Any) -> datetime | None:

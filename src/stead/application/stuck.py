@@ -17,7 +17,7 @@ from stead.access.lane_use import named
 from stead.application.elapsed import Elapsed
 from stead.application.leases import waits_for
 from stead.application.models import Page
-from stead.application.queries import THERE, Queries
+from stead.application.reader import THERE, Reader
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.rows import Actor, AwaitedParty, Trigger
 from stead.lifecycle.snapshot import Operation, Phase
@@ -98,7 +98,7 @@ class Stuck(Model):
     steps: tuple[SuggestedStep, ...]
 
 
-async def stuck(view: Queries, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
+async def stuck(reader: Reader, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
     """A page of what is stuck, and of what was settled since a time though nobody had reported."""
     place: list[Any] = json.loads(after) if after is not None else ["now", None, 0]
     section = place.pop(0)
@@ -106,19 +106,19 @@ async def stuck(view: Queries, below: str, since: datetime, after: str | None, l
     if section == "now":
         first = (_time(place[0]) or datetime.fromtimestamp(0, UTC), place[1])
         if place[0] is None:
-            items = await _waiting_leases(view, below, limit - 1)
-            items += await _lost_sites(view, below, limit - 1 - len(items))
+            items = await _waiting_leases(reader, below, limit - 1)
+            items += await _lost_sites(reader, below, limit - 1 - len(items))
         room = limit - len(items)
-        records = await view.store.diagnostics.list_stuck(below, first, room + 1, _declared(view), GRACE, THERE)
-        items += await _under_way(view, [record["path"] for record in records[:room]])
+        records = await reader.store.diagnostics.list_stuck(below, first, room + 1, _declared(reader), GRACE, THERE)
+        items += await _under_way(reader, [record["path"] for record in records[:room]])
         if len(records) > room:
             last = records[room - 1]
             return Page(tuple(items), json.dumps(["now", last["changed_at"].isoformat(), last["id"]]), True)
         place = [None, 0]
     room = limit - len(items)
     latest = (_time(place[0]) or datetime.max.replace(tzinfo=UTC), place[1])
-    records = await view.store.diagnostics.list_healed(below, since, latest, room + 1)
-    items += await _settled(view, records[:room])
+    records = await reader.store.diagnostics.list_healed(below, since, latest, room + 1)
+    items += await _settled(reader, records[:room])
     if len(records) <= room:
         return Page(tuple(items))
     last_place = [records[room - 1]["at"].isoformat(), records[room - 1]["id"]] if room else place
@@ -129,13 +129,13 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _declared(view: Queries) -> list[tuple[str, str, float]]:
-    return [(k.kind, s.name, float(s.deadline)) for k in view.kinds.values() for s in k.states if s.deadline]
+def _declared(reader: Reader) -> list[tuple[str, str, float]]:
+    return [(k.kind, s.name, float(s.deadline)) for k in reader.kinds.values() for s in k.states if s.deadline]
 
 
-async def _waiting_leases(view: Queries, below: str, limit: int) -> list[Stuck]:
+async def _waiting_leases(reader: Reader, below: str, limit: int) -> list[Stuck]:
     """Leases whose time has come, and whose hosts another lease still has."""
-    found = await view.store.leases.list_delayed_starts(view.usual.clock(), below, limit=limit)
+    found = await reader.store.leases.list_delayed_starts(reader.usual.clock(), below, limit=limit)
     return [
         Stuck(
             path=one["lease"],
@@ -159,7 +159,7 @@ async def _waiting_leases(view: Queries, below: str, limit: int) -> list[Stuck]:
     ]
 
 
-async def _lost_sites(view: Queries, below: str, limit: int) -> list[Stuck]:
+async def _lost_sites(reader: Reader, below: str, limit: int) -> list[Stuck]:
     """Sites whose upgrade has failed and whose agent is not connected: nothing is in progress or can be."""
     return [
         Stuck(
@@ -182,7 +182,7 @@ async def _lost_sites(view: Queries, below: str, limit: int) -> list[Stuck]:
             resolution="",
             steps=(SuggestedStep("agent", _leads_out(one["path"].removeprefix("/"))),),
         )
-        for one in await view.store.sites.list_lost(below, limit)
+        for one in await reader.store.sites.list_lost(below, limit)
     ]
 
 
@@ -196,16 +196,16 @@ def _leads_out(site: str) -> str:
 # What is under way
 
 
-async def _under_way(view: Queries, paths: Sequence[str]) -> list[Stuck]:
-    rows = await view.store.resources.read_many(paths)
-    lasts = await view.usual.of(rows.values())
+async def _under_way(reader: Reader, paths: Sequence[str]) -> list[Stuck]:
+    rows = await reader.store.resources.read_many(paths)
+    lasts = await reader.usual.of(rows.values())
     acting = {path: row.snapshot.hidden or row.snapshot.operation for path, row in rows.items()}
     known = {path: (op, lasts[path, op.id]) for path, op in acting.items() if op is not None and op.id}
-    lines = await view.store.journal.read_last(
+    lines = await reader.store.journal.read_last(
         [(path, op.id, last.since) for path, (op, last) in known.items()], LINES
     )
-    absent = await _absent(view, {path: _waits_on(rows[path]) for path in known})
-    found = [_moving(view, rows[path], *known[path], lines[path], absent[path]) for path in paths if path in known]
+    absent = await _absent(reader, {path: _waits_on(rows[path]) for path in known})
+    found = [_moving(reader, rows[path], *known[path], lines[path], absent[path]) for path in paths if path in known]
     return [each for each in found if each.causes]  # some have gone on since
 
 
@@ -216,11 +216,11 @@ def _waits_on(row: Row) -> set[str]:
     return named(row.kind, row.spec) if row.snapshot.state == "Preparing" else set()
 
 
-async def _absent(view: Queries, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+async def _absent(reader: Reader, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
     """By path, what is to be said of each lane that no agent serves now."""
     lanes = sorted(set().union(*waits.values()))
-    there = await view.store.lanes.filter_connected(lanes, THERE) if lanes else set()
-    ever = await view.store.lanes.filter_served(lanes) if set(lanes) - there else set()
+    there = await reader.store.lanes.filter_connected(lanes, THERE) if lanes else set()
+    ever = await reader.store.lanes.filter_served(lanes) if set(lanes) - there else set()
     return {
         path: tuple(
             f"no agent serves the lane {lane} now" if lane in ever else f"no agent has ever served the lane {lane}"
@@ -231,14 +231,14 @@ async def _absent(view: Queries, waits: Mapping[str, set[str]]) -> dict[str, tup
 
 
 def _moving(
-    view: Queries,
+    reader: Reader,
     row: Row,
     op: Operation,
     lasts: Elapsed,
     lines: Sequence[Mapping[str, Any]],
     absent: Sequence[str],
 ) -> Stuck:
-    now = view.usual.clock()
+    now = reader.usual.clock()
     return Stuck(
         path=row.path,
         kind=row.kind,
@@ -255,7 +255,7 @@ def _moving(
         observations=_looks(lines),
         missed_observations=row.snapshot.misses,
         resolution="",
-        steps=tuple(_ways(view, row, op, lasts, absent)),
+        steps=tuple(_ways(reader, row, op, lasts, absent)),
     )
 
 
@@ -284,7 +284,7 @@ def _causes(row: Row, op: Operation, lasts: Elapsed, now: float) -> Iterator[Stu
         yield StuckCause("unattended", f"its timer was due {span(now - due)} ago: does a controller run?")
 
 
-def _ways(view: Queries, row: Row, op: Operation, lasts: Elapsed, absent: Sequence[str]) -> Iterator[SuggestedStep]:
+def _ways(reader: Reader, row: Row, op: Operation, lasts: Elapsed, absent: Sequence[str]) -> Iterator[SuggestedStep]:
     work = row.snapshot.work
     if absent:
         yield SuggestedStep(
@@ -297,7 +297,7 @@ def _ways(view: Queries, row: Row, op: Operation, lasts: Elapsed, absent: Sequen
     if lasts.deadline is not None:
         what = "the look is given up" if op.phase is Phase.PROBING else "it is looked at"
         if (
-            view.kinds[row.kind].state(row.snapshot.state).awaits is AwaitedParty.CHILDREN
+            reader.kinds[row.kind].state(row.snapshot.state).awaits is AwaitedParty.CHILDREN
             and op.phase is Phase.ACTING
         ):
             what = "its members are counted anew"
@@ -311,14 +311,14 @@ def _ways(view: Queries, row: Row, op: Operation, lasts: Elapsed, absent: Sequen
 # What was settled though nobody had reported
 
 
-async def _settled(view: Queries, records: Sequence[Mapping[str, Any]]) -> list[Stuck]:
+async def _settled(reader: Reader, records: Sequence[Mapping[str, Any]]) -> list[Stuck]:
     asked = [(record["path"], str(record["operation"]), record["created_at"]) for record in records]
-    lines = await view.store.journal.read_last(asked, LINES)
-    rows = await view.store.resources.read_many([path for path, _, _ in asked])
-    return [_healed(view, record, rows.get(record["path"]), lines[record["path"]]) for record in records]
+    lines = await reader.store.journal.read_last(asked, LINES)
+    rows = await reader.store.resources.read_many([path for path, _, _ in asked])
+    return [_healed(reader, record, rows.get(record["path"]), lines[record["path"]]) for record in records]
 
 
-def _healed(view: Queries, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
+def _healed(reader: Reader, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
     operation = str(record["operation"])
     unknown = record["trigger"] == Trigger.TIMED_OUT or record["outcome"] == Outcome.UNKNOWN
     return Stuck(
@@ -337,7 +337,7 @@ def _healed(view: Queries, record: Mapping[str, Any], row: Row | None, lines: Se
         observations=_looks(lines),
         missed_observations=0,
         resolution=_decision(record, lines),
-        steps=tuple(_after(view, record, row, operation)),
+        steps=tuple(_after(reader, record, row, operation)),
     )
 
 
@@ -361,11 +361,11 @@ def _decision(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> 
     return f"{back} {record['target']}, from {record['source']}{ended}"
 
 
-def _after(view: Queries, record: Mapping[str, Any], row: Row | None, operation: str) -> Iterator[SuggestedStep]:
+def _after(reader: Reader, record: Mapping[str, Any], row: Row | None, operation: str) -> Iterator[SuggestedStep]:
     ended = record["ended"] and record["asked"] == record["path"]
     if ended and record["outcome"] not in WELL:
         yield SuggestedStep("retry", f"ask for {record['action']} once more", operation)
-    kind = view.kinds.get(record["kind"])
+    kind = reader.kinds.get(record["kind"])
     if row is None or kind is None or row.snapshot.operation is not None:
         return
     able = [a for a in kind.actions if row.snapshot.state in a.starts and {Actor.USER, Actor.ADMIN} & set(a.by)]

@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stead.application.models import Asked, InvalidRequest, ResourceNotFound
+from stead.application.models import InvalidRequest
 from stead.catalog import tree
 from stead.catalog.tree import TreeChange
 from stead.controller.admission.limits import exceeded
+from stead.controller.admission.request import ActionRequest, NotFound
 from stead.controller.groups.deploys import lanes_in, planned
 from stead.lifecycle.claims import ancestors, below
 from stead.lifecycle.files.decoded import NAME, InvalidDescription
@@ -115,11 +116,11 @@ async def shown(store: Store, row: Row) -> System:
     )
 
 
-async def plan(store: Store, row: Row, asked: Asked) -> SystemPlan | InvalidRequest:
+async def plan(store: Store, row: Row, request: ActionRequest) -> SystemPlan | InvalidRequest:
     """What a deploy would do; the mark is read first, so that it is never newer than the plan."""
-    place = below(row.path, str(asked.spec.get("path", "/")))
+    place = below(row.path, str(request.spec.get("path", "/")))
     mark = await store.systems.read_revision(place)
-    changes = await _changes(store, row, place, asked)
+    changes = await _changes(store, row, place, request)
     if isinstance(changes, InvalidRequest):
         return changes
     return SystemPlan(row.path, place, mark, tuple(map(_change, changes)))
@@ -129,61 +130,61 @@ def _change(found: TreeChange) -> SystemChange:
     return SystemChange(found.path, found.kind, found.action, found.how, found.lane, tuple(found.fields))
 
 
-async def _changes(store: Store, row: Row, place: str, asked: Asked) -> list[TreeChange] | InvalidRequest:
+async def _changes(store: Store, row: Row, place: str, request: ActionRequest) -> list[TreeChange] | InvalidRequest:
     try:
-        return list(await planned(store, row, place, asked.spec.get("definition", {})))
+        return list(await planned(store, row, place, request.spec.get("definition", {})))
     except InvalidDescription as wrong:
         return _unfit(wrong, row.path)
 
 
-async def fit(store: Store, asked: Asked) -> Asked | InvalidRequest | ResourceNotFound:
+async def fit(store: Store, request: ActionRequest) -> ActionRequest | InvalidRequest | NotFound:
     """A deploy that makes sense: a place, and a definition that can be there."""
-    unknown = [name for name in asked.spec if name not in FIELDS]
+    unknown = [name for name in request.spec if name not in FIELDS]
     if unknown:
         return InvalidRequest(f"spec.{unknown[0]}", f"a deploy brings {', '.join(FIELDS)}, and nothing else")
-    path, definition = asked.spec.get("path", "/"), asked.spec.get("definition")
+    path, definition = request.spec.get("path", "/"), request.spec.get("definition")
     if not isinstance(path, str) or any(not tree.is_name(name) for name in path.strip("/").split("/") if path != "/"):
         return InvalidRequest(
             "spec.path", "a place is said like /data/db: names of a-z, 0-9 and dashes between slashes"
         )
     if not isinstance(definition, Mapping):
         return InvalidRequest("spec.definition", "say what is to be there; {} where nothing is")
-    if not isinstance(asked.spec.get("mark", ""), str):
+    if not isinstance(request.spec.get("mark", ""), str):
         return InvalidRequest("spec.mark", "it is the one that a plan has")
-    row = await store.resources.read(asked.path)
+    row = await store.resources.read(request.path)
     if row is None or row.kind != SYSTEM:
-        return ResourceNotFound(f"there is no system {asked.path}")
-    place = below(asked.path, path)
-    above = [each for each in ancestors(place) if each.startswith(f"{asked.path}/")]
+        return NotFound(f"there is no system {request.path}")
+    place = below(request.path, path)
+    above = [each for each in ancestors(place) if each.startswith(f"{request.path}/")]
     inside = [
         each for each, (kind, _) in (await store.resources.read_states(above)).items() if kind in ("service", "job")
     ]
     if inside:
         return InvalidRequest("spec.path", f"{inside[0]} is no branch: nothing can be below it")
-    changes = await _changes(store, row, place, asked)
+    changes = await _changes(store, row, place, request)
     if isinstance(changes, InvalidRequest):
         return changes
     for change in changes:
         for field, says in exceeded(change.path, change.spec):
-            return InvalidRequest("spec.definition", f"{change.path.removeprefix(asked.path)}: {field}: {says}")
-    spec = {**asked.spec, "path": f"/{path.strip('/')}"}
-    return replace(asked, spec=spec, deploys=tuple(sorted(lanes_in(changes))))
+            return InvalidRequest("spec.definition", f"{change.path.removeprefix(request.path)}: {field}: {says}")
+    spec = {**request.spec, "path": f"/{path.strip('/')}"}
+    return replace(request, spec=spec, deploys=tuple(sorted(lanes_in(changes))))
 
 
-def founded(asked: Asked) -> Asked | InvalidRequest:
+def founded(request: ActionRequest) -> ActionRequest | InvalidRequest:
     """A system that can be set up: it lies in a namespace, and says on which lanes its services run."""
-    names = asked.path.split("/")[1:]
+    names = request.path.split("/")[1:]
     if len(names) != 2 or not tree.is_name(names[1]):
         return InvalidRequest(
             "path", f"a system lies right below its namespace, as in /shop/web, with a name like {NAME}"
         )
-    lanes = asked.spec.get("lanes", [])
+    lanes = request.spec.get("lanes", [])
     if not isinstance(lanes, list) or not all(isinstance(lane, str) and lane for lane in lanes):
         return InvalidRequest("spec.lanes", "lanes are a list of names")
-    unknown = [name for name in asked.spec if name not in ("lanes", "labels")]
+    unknown = [name for name in request.spec if name not in ("lanes", "labels")]
     if unknown:
         return InvalidRequest(f"spec.{unknown[0]}", "a system has lanes and labels; what runs in it is deployed")
-    return asked
+    return request
 
 
 def _unfit(wrong: InvalidDescription, system: str) -> InvalidRequest:

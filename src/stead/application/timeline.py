@@ -10,7 +10,7 @@ from uuid import UUID
 
 from stead.application.archived import not_before
 from stead.application.models import Operation
-from stead.application.queries import Queries
+from stead.application.reader import Reader
 from stead.schema import Model, Next
 
 SLACK = timedelta(seconds=5)
@@ -71,15 +71,15 @@ class Timeline(Model):
     """Each reason once, the most frequent first."""
 
 
-async def timeline(view: Queries, op: Operation, skip: int, limit: int) -> Timeline:
+async def timeline(reader: Reader, op: Operation, skip: int, limit: int) -> Timeline:
     """A page of the bars of an operation, the group itself first, then the worst and the slowest."""
-    await not_before(view.store, op.created_at)
-    now = view.store.clock.now()
+    await not_before(reader.store, op.created_at)
+    now = reader.store.clock.now()
     since, until = op.created_at - SLACK, (op.ended_at or now) + SLACK
     id = UUID(op.id)
-    records = await view.store.operations.read_timeline(id, op.path, since, until, skip, limit)
+    records = await reader.store.operations.read_timeline(id, op.path, since, until, skip, limit)
     total = records[0]["total"] if records else 0
-    causes = await view.store.operations.count_errors(id, ERRORS)
+    causes = await reader.store.operations.count_errors(id, ERRORS)
     reached = skip + len(records)
     return Timeline(
         operation=op,

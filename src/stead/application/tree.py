@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from stead.application.health import Health, rank
 from stead.application.models import Page, StateClassName
-from stead.application.queries import Queries
+from stead.application.reader import Reader
 from stead.controller.groups.counts import amounts
 from stead.lifecycle.decide.children import followed
 from stead.schema import Model, one_of
@@ -38,46 +38,48 @@ class TreeNode(Model):
     """Of those, by kind and state, a moment ago at most."""
 
 
-async def tree(view: Queries, below: str, after: str | None, limit: int) -> Page[TreeNode]:
+async def tree(reader: Reader, below: str, after: str | None, limit: int) -> Page[TreeNode]:
     """A page of what lies directly below a path."""
     place = _place(after)
-    if not await view.store.tree.has_branches(below):
-        return await _leaves(view, below, place, limit)
+    if not await reader.store.tree.has_branches(below):
+        return await _leaves(reader, below, place, limit)
     start = len(below.rstrip("/")) + 1
-    nodes = [_branch(view, record, start) for record in await view.store.tree.read_branches(below)]
+    nodes = [_branch(reader, record, start) for record in await reader.store.tree.read_branches(below)]
     ranked = sorted((rank(Health(node.health)), _key(node.name), node) for node in nodes)
     rest = [(f"{at} {key}", node) for at, key, node in ranked if (at, key) > place]
     more = len(rest) > limit
     return Page(tuple(node for _, node in rest[:limit]), rest[limit - 1][0] if more else None, more)
 
 
-async def _leaves(view: Queries, below: str, place: tuple[int, str], limit: int) -> Page[TreeNode]:
-    records = await view.store.tree.read_leaves(below, view.healths.ranks, place, limit + 1)
+async def _leaves(reader: Reader, below: str, place: tuple[int, str], limit: int) -> Page[TreeNode]:
+    records = await reader.store.tree.read_leaves(below, reader.healths.ranks, place, limit + 1)
     start = len(below.rstrip("/")) + 1
     page = records[:limit]
-    nodes = tuple(_leaf(view, record, start) for record in page if "/" not in record["path"][start:])
+    nodes = tuple(_leaf(reader, record, start) for record in page if "/" not in record["path"][start:])
     more = len(records) > limit
     return Page(nodes, f"{page[-1]['rank']} {page[-1]['key']}" if more else None, more)
 
 
-def _leaf(view: Queries, record: Mapping[str, Any], start: int) -> TreeNode:
+def _leaf(reader: Reader, record: Mapping[str, Any], start: int) -> TreeNode:
     kind, state = record["kind"], record["state"]
-    cls = view.kinds[kind].state(state).cls
-    return TreeNode(record["path"][start:], record["path"], kind, state, cls, view.healths.of(kind, state), state, 0)
+    cls = reader.kinds[kind].state(state).cls
+    return TreeNode(
+        record["path"][start:], record["path"], kind, state, cls, reader.healths.of(kind, state), state, 0
+    )
 
 
-def _branch(view: Queries, record: Mapping[str, Any], start: int) -> TreeNode:
+def _branch(reader: Reader, record: Mapping[str, Any], start: int) -> TreeNode:
     kind, state = record["kind"], record["state"]
-    lifecycle = view.kinds[kind] if kind else None
+    lifecycle = reader.kinds[kind] if kind else None
     counts: dict[str, dict[str, int]] = {}
     for of, name, members in record["counts"]:
-        if view.healths.of(of, name) is not Health.EMPTY:
+        if reader.healths.of(of, name) is not Health.EMPTY:
             counts.setdefault(of, {})[name] = members
     if lifecycle is not None and record["rests"]:
         state = followed(lifecycle, state, amounts(lifecycle, counts.get(lifecycle.members, {})))
     states = [(of, name, members) for of, by_state in counts.items() for name, members in by_state.items()]
     own = [(kind, state, sys.maxsize)] if kind else []
-    health, worst = view.healths.worst([*states, *own])
+    health, worst = reader.healths.worst([*states, *own])
     return TreeNode(
         name=record["path"][start:],
         path=record["path"],

@@ -9,7 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from stead.application import AcceptedRequest, Caller, ResourceNotFound
+from stead.access.policies import ORPHANS
+from stead.application import Accepted, ActionAnswer, Application, Caller, CellCommands, NotFound
 from stead.build import assemble_application
 from stead.controller.observation.orphans import OrphanDetector
 from stead.controller.runtime import Controller
@@ -131,20 +132,32 @@ async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats,
         await survey(migrated, one, lane)
         await until(lambda: _listed(one, 2))
 
-        taken = await service.adopt(lane, lost[0], "", ann)
-        assert isinstance(taken, AcceptedRequest), taken
+        taken = await adopt(service, lane, lost[0], "", ann)
+        assert isinstance(taken, Accepted), taken
         await settled(one, "Running", "/ns/m/g/1")
         row = await one.store.resources.read("/ns/m/g/1")
         assert row is not None
         assert (str(row.token), row.lane) == (lost[0], lane)
 
-        gone = await service.remove_orphan(lane, lost[1], ann)
-        assert isinstance(gone, AcceptedRequest), gone
+        gone = await remove_orphan(service, lane, lost[1], ann)
+        assert isinstance(gone, Accepted), gone
         path = f"/orphans/{world.provider}/{world.region}/{lost[1]}"
         await settled(one, "Terminated", path)
         assert [deed["verb"] for deed in (await world.history(lost[1]))[0]["history"]][-1] == "terminate"
         assert await listed(one) == []
-        assert isinstance(await service.adopt(lane, lost[1], "/ns/x/y/z", ann), ResourceNotFound)
+        assert isinstance(
+            await adopt(service, lane, lost[1], "/ns/x/y/z", ann),
+            NotFound,
+        )
+
+
+async def adopt(service: Application, lane: str, token: str, path: str, caller: Caller) -> ActionAnswer:
+    authorized = service.authorization.require(caller, ORPHANS)
+    return await CellCommands(service).adopt(lane, token, path, authorized)
+
+
+async def remove_orphan(service: Application, lane: str, token: str, caller: Caller) -> ActionAnswer:
+    return await CellCommands(service).remove_orphan(lane, token, service.authorization.require(caller, ORPHANS))
 
 
 async def _listed(one: Controller, count: int) -> bool:
@@ -190,8 +203,8 @@ async def _found_and_removed(
             (orphan,) = await listed(one)
             assert orphan["facts"]["id"] == id
             service = assemble_application(one)
-            gone = await service.remove_orphan(lane, orphan["token"], Caller("ann"))
-            assert isinstance(gone, AcceptedRequest), gone
+            gone = await remove_orphan(service, lane, orphan["token"], Caller("ann"))
+            assert isinstance(gone, Accepted), gone
 
             async def removed() -> bool:
                 return id not in [found.id for found in await driver.inventory()]

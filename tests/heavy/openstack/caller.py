@@ -23,7 +23,7 @@ from stead.lifecycle.snapshot import Fence
 READY = "ready"
 
 
-class Asked(Struct, frozen=True):
+class ActionRequest(Struct, frozen=True):
     """What it is told."""
 
     config: dict[str, Any]
@@ -56,7 +56,7 @@ async def make(work: OrderWork, member: Member, seconds: float) -> Came:
 
 
 async def main() -> None:
-    asked = msgspec.json.decode(sys.stdin.readline(), type=Asked)
+    asked = msgspec.json.decode(sys.stdin.readline(), type=ActionRequest)
     driver = OpenStackDriver(read(Config, asked.config))
     work = OrderWork(LaneDriver(driver))
     print(READY, flush=True)

@@ -11,13 +11,14 @@ from uuid import UUID
 
 from stead.api.problems import ProblemResponse, trouble
 from stead.application import (
-    AcceptedRequest,
+    Accepted,
+    ActionRequest,
     Application,
-    Asked,
-    AuthorizedQueries,
     Caller,
     InvalidRequest,
     Operation,
+    Queries,
+    authorized_commands,
 )
 from stead.application.leases import Lease
 
@@ -35,45 +36,46 @@ _FIELDS = {
 }
 
 
-async def done(service: Application, asked: Asked, caller: Caller) -> bool:
+async def done(application: Application, asked: ActionRequest, caller: Caller) -> bool:
     """Ask, and raise whatever speaks against it; whether it has ended, and well. It goes on where it has not."""
-    operation = await _taken(service, asked, caller)
-    return operation is None or await _ended_well(service, operation, caller)
+    operation = await _taken(application, asked, caller)
+    return operation is None or await _ended_well(application, operation, caller)
 
 
-async def held(service: Application, asked: Asked, caller: Caller) -> Lease:
+async def held(application: Application, asked: ActionRequest, caller: Caller) -> Lease:
     """Ask for a lease, and say how it is: as was asked for, or on the way to it where that takes long."""
-    operation = await _taken(service, asked, caller)
-    well = operation is None or await _ended_well(service, operation, caller)
-    lease = await service.seen(caller).lease(asked.path)
+    operation = await _taken(application, asked, caller)
+    well = operation is None or await _ended_well(application, operation, caller)
+    lease = await application.queries(application.authorization.view(caller)).lease(asked.path)
     if lease is None and operation is not None and not well:  # it ended after all, between the two looks
-        await _ended_well(service, operation, caller)
+        await _ended_well(application, operation, caller)
     if lease is None:
         raise ProblemResponse("not-found", f"there is no lease {asked.path} any more")
     return lease
 
 
-async def _taken(service: Application, asked: Asked, caller: Caller) -> UUID | None:
+async def _taken(application: Application, asked: ActionRequest, caller: Caller) -> UUID | None:
     """The operation of what is asked for; None where it is so already."""
-    answer = await service.ask(asked, caller)
-    if not isinstance(answer, AcceptedRequest):
+    answer = await authorized_commands.request_action(application, asked, caller)
+    if not isinstance(answer, Accepted):
         raise trouble(_in_its_words(answer) if isinstance(answer, InvalidRequest) else answer)
     return UUID(answer.operation) if answer.operation else None
 
 
-async def _ended_well(service: Application, operation: UUID, caller: Caller) -> bool:
+async def _ended_well(application: Application, operation: UUID, caller: Caller) -> bool:
     """Whether it has ended, and well; False where it goes on."""
-    end = await ended(service, operation)
+    queries = application.queries(application.authorization.view(caller))
+    end = await ended(queries, operation)
     if end is not None and end.outcome != "succeeded":
-        raise await _declined(service.seen(caller), end)
+        raise await _declined(queries, end)
     return end is not None
 
 
-async def ended(service: Application, operation: UUID) -> Operation | None:
+async def ended(queries: Queries, operation: UUID) -> Operation | None:
     """An operation at its end; None where that takes long."""
     clock = asyncio.get_running_loop().time
     until, pause = clock() + PATIENCE, FIRST
-    while (found := await service.view.operation(operation)) is None or not found.outcome:
+    while (found := await queries.accepted(operation)) is None or not found.outcome:
         if clock() >= until:
             return None
         await asyncio.sleep(pause)
@@ -81,9 +83,9 @@ async def ended(service: Application, operation: UUID) -> Operation | None:
     return found
 
 
-async def _declined(seen: AuthorizedQueries, end: Operation) -> ProblemResponse:
+async def _declined(queries: Queries, end: Operation) -> ProblemResponse:
     says = end.message or f"{end.action} of {end.path} ended as {end.outcome}"
-    lease = await seen.lease(end.path)
+    lease = await queries.lease(end.path)
     return ProblemResponse("declined", says, current_state=lease.status if lease is not None else None)
 
 

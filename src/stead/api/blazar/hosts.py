@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import Path as InPath
 from fastapi import Query
 
+from stead.access.policies import HOSTS
 from stead.api.blazar.dates import wrong
 from stead.api.blazar.leases import Ns
 from stead.api.blazar.models import (
@@ -26,8 +27,8 @@ from stead.api.blazar.shown import OF_ITS_OWN, shown_allocations, shown_host, sh
 from stead.api.blazar.wishes import NUMBER, TRUTHS
 from stead.api.identity import Who
 from stead.api.problems import ProblemResponse, trouble
-from stead.api.routing import ServiceDep, router
-from stead.application import Application, AuthorizedQueries, InvalidRequest, ResourceNotFound
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import Application, CellCommands, InvalidRequest, NotFound, Queries
 from stead.application.leases import Host
 from stead.application.names import SEGMENT
 from stead.application.storable import storable
@@ -43,109 +44,112 @@ routes = router("blazar", "/blazar/{ns}/v1")
 
 
 @routes.get("/os-hosts")
-async def blazar_list_hosts(service: ServiceDep, caller: Who, ns: Ns) -> BlazarHosts:
+async def blazar_list_hosts(queries: QueriesDep, ns: Ns) -> BlazarHosts:
     """All hosts, in order of name."""
     del ns
-    return BlazarHosts(hosts=[shown_host(host) for host in await _all(service.seen(caller))])
+    return BlazarHosts(hosts=[shown_host(host) for host in await _all(queries)])
 
 
 @routes.get("/os-hosts/properties", response_model_exclude_none=True)
 async def blazar_list_properties(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     ns: Ns,
     detail: Annotated[bool, Query(description="Also the values there are.")] = False,
     all: Annotated[bool, Query(description="Also private ones: there are none.")] = False,
 ) -> BlazarProperties:
     """What hosts have, and leases can ask for."""
     del ns, all
-    return shown_properties(await _all(service.seen(caller)), detail)
+    return shown_properties(await _all(queries), detail)
 
 
 @routes.get("/os-hosts/allocations")
-async def blazar_list_allocations(service: ServiceDep, caller: Who, ns: Ns) -> BlazarAllocations:
+async def blazar_list_allocations(queries: QueriesDep, ns: Ns) -> BlazarAllocations:
     """Which reservations have each host, from now on."""
     del ns
-    seen, found = service.seen(caller), list[BlazarAllocation]()
-    while page := await _allocations(seen, found[-1].resource_id if found else ""):
+    found = list[BlazarAllocation]()
+    while page := await _allocations(queries, found[-1].resource_id if found else ""):
         found += page
     return BlazarAllocations(allocations=found)
 
 
-async def _allocations(seen: AuthorizedQueries, after: str, limit: int = PAGE) -> list[BlazarAllocation]:
-    now = seen.service.view.store.clock.now()
-    return shown_allocations(await seen.calendar(now, datetime.max.replace(tzinfo=UTC), after, limit))
+async def _allocations(queries: Queries, after: str, limit: int = PAGE) -> list[BlazarAllocation]:
+    now = queries.application.now()
+    return shown_allocations(await queries.calendar(now, datetime.max.replace(tzinfo=UTC), after, limit))
 
 
 @routes.get("/os-hosts/{id}/allocation")
-async def blazar_read_allocation(service: ServiceDep, caller: Who, ns: Ns, id: HostId) -> BlazarAllocationAnswer:
+async def blazar_read_allocation(
+    application: ApplicationDep, queries: QueriesDep, ns: Ns, id: HostId
+) -> BlazarAllocationAnswer:
     """Which reservations have a host, from now on."""
     del ns
-    seen = service.seen(caller)
-    await _found(seen, id)
-    now = service.view.store.clock.now()
-    calendar = await seen.calendar(now, datetime.max.replace(tzinfo=UTC), "", 1, id)
+    await _found(queries, id)
+    now = application.now()
+    calendar = await queries.calendar(now, datetime.max.replace(tzinfo=UTC), "", 1, id)
     return BlazarAllocationAnswer(allocation=shown_allocations(calendar)[0])
 
 
 @routes.get("/os-hosts/{id}")
-async def blazar_read_host(service: ServiceDep, caller: Who, ns: Ns, id: HostId) -> BlazarHostAnswer:
+async def blazar_read_host(queries: QueriesDep, ns: Ns, id: HostId) -> BlazarHostAnswer:
     """A host."""
     del ns
-    return BlazarHostAnswer(host=shown_host(await _found(service.seen(caller), id)))
+    return BlazarHostAnswer(host=shown_host(await _found(queries, id)))
 
 
 @routes.post("/os-hosts", status_code=201)
-async def blazar_create_host(service: ServiceDep, caller: Who, ns: Ns, body: BlazarHostRequest) -> BlazarHostAnswer:
+async def blazar_create_host(
+    application: ApplicationDep, queries: QueriesDep, caller: Who, ns: Ns, body: BlazarHostRequest
+) -> BlazarHostAnswer:
     """Have a host booked from now on. Numbers and truths may come as texts, as clients send them."""
     del ns
     properties = _properties(body.model_extra or {})
-    if await service.seen(caller).host(body.name) is not None:
+    if await queries.host(body.name) is not None:
         raise wrong("name", f"there is a host {body.name}: update it")
-    return await _put(service, caller, body.name, body.lane, properties, None)
+    return await _put(application, caller, body.name, body.lane, properties, None)
 
 
 @routes.put("/os-hosts/{id}")
 async def blazar_update_host(
-    service: ServiceDep, caller: Who, ns: Ns, id: HostId, body: HostChange
+    application: ApplicationDep, queries: QueriesDep, caller: Who, ns: Ns, id: HostId, body: HostChange
 ) -> BlazarHostAnswer:
     """Say anew some of what a host has."""
     del ns
-    host = await _found(service.seen(caller), id)
+    host = await _found(queries, id)
     properties = {**host.properties, **_properties(body)}
-    return await _put(service, caller, host.name, host.lane, properties, host.node)
+    return await _put(application, caller, host.name, host.lane, properties, host.node)
 
 
 @routes.delete("/os-hosts/{id}", status_code=204)
-async def blazar_delete_host(service: ServiceDep, caller: Who, ns: Ns, id: HostId) -> None:
+async def blazar_delete_host(application: ApplicationDep, caller: Who, ns: Ns, id: HostId) -> None:
     """Forget a host that no lease has or had."""
     del ns
-    found = await service.remove_host(id, caller)
+    found = await CellCommands(application).remove_host(id, application.authorization.require(caller, HOSTS))
     if found is not None:
         raise trouble(found)
 
 
-async def _all(seen: AuthorizedQueries) -> list[Host]:
-    page = await seen.hosts("", PAGE)
+async def _all(queries: Queries) -> list[Host]:
+    page = await queries.hosts("", PAGE)
     found = [*page.items]
     while page.next is not None:
-        page = await seen.hosts(str(page.next), PAGE)
+        page = await queries.hosts(str(page.next), PAGE)
         found += page.items
     return found
 
 
-async def _found(seen: AuthorizedQueries, name: str) -> Host:
-    host = await seen.host(name)
+async def _found(queries: Queries, name: str) -> Host:
+    host = await queries.host(name)
     if host is None:
         raise ProblemResponse("not-found", f"there is no host {name}")
     return host
 
 
 async def _put(
-    service: Application, caller: Who, name: str, lane: str, properties: Mapping[str, Any], node: str | None
+    application: Application, caller: Who, name: str, lane: str, properties: Mapping[str, Any], node: str | None
 ) -> BlazarHostAnswer:
-    host = await service.put_host(name, lane, properties, node, caller)
-    if isinstance(host, InvalidRequest | ResourceNotFound):
+    authorized = application.authorization.require(caller, HOSTS)
+    host = await CellCommands(application).put_host(name, lane, properties, node, authorized)
+    if isinstance(host, InvalidRequest | NotFound):
         raise trouble(host)
     return BlazarHostAnswer(host=shown_host(host))
 

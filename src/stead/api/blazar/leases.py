@@ -24,8 +24,8 @@ from stead.api.blazar.shown import shown_lease
 from stead.api.identity import Who
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Key
-from stead.api.routing import ServiceDep, router
-from stead.application import Asked, AuthorizedQueries
+from stead.api.routing import ApplicationDep, QueriesDep, router
+from stead.application import ActionRequest, Queries
 from stead.application.leases import Lease, Reservation
 from stead.application.names import SEGMENT
 
@@ -40,11 +40,11 @@ routes = router("blazar", "/blazar/{ns}/v1")
 
 
 @routes.get("/leases")
-async def blazar_list_leases(service: ServiceDep, caller: Who, ns: Ns) -> BlazarLeases:
+async def blazar_list_leases(queries: QueriesDep, ns: Ns) -> BlazarLeases:
     """All leases of a namespace, in order of name."""
-    seen, after, found = service.seen(caller), "", list[Lease]()
+    after, found = "", list[Lease]()
     while True:
-        page = await seen.leases(f"/{ns}", after, PAGE)
+        page = await queries.leases(f"/{ns}", after, PAGE)
         found += [lease for lease in page.items if lease.status != ABSENT]
         if page.next is None:
             return BlazarLeases(leases=[shown_lease(lease) for lease in found])
@@ -53,33 +53,38 @@ async def blazar_list_leases(service: ServiceDep, caller: Who, ns: Ns) -> Blazar
 
 @routes.post("/leases", status_code=201)
 async def blazar_create_lease(
-    service: ServiceDep, caller: Who, ns: Ns, body: BlazarLeaseRequest, key: Key = ""
+    application: ApplicationDep, caller: Who, ns: Ns, body: BlazarLeaseRequest, key: Key = ""
 ) -> BlazarLeaseAnswer:
     """Book hosts. It is answered when they are booked, or with 409, why, and when there is room next."""
     path = f"/{ns}/{body.name}"
-    asked = Asked(path=path, action="create", kind="lease", spec=_terms(body), key=key)
-    return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
+    asked = ActionRequest(path=path, action="create", kind="lease", spec=_terms(body), key=key)
+    return BlazarLeaseAnswer(lease=shown_lease(await held(application, asked, caller)))
 
 
 @routes.get("/leases/{id}")
-async def blazar_read_lease(service: ServiceDep, caller: Who, ns: Ns, id: UUID) -> BlazarLeaseAnswer:
+async def blazar_read_lease(queries: QueriesDep, ns: Ns, id: UUID) -> BlazarLeaseAnswer:
     """A lease, exactly as it is."""
-    return BlazarLeaseAnswer(lease=shown_lease(await _found(service.seen(caller), ns, id)))
+    return BlazarLeaseAnswer(lease=shown_lease(await _found(queries, ns, id)))
 
 
 @routes.put("/leases/{id}")
 async def blazar_update_lease(
-    service: ServiceDep, caller: Who, ns: Ns, id: UUID, body: BlazarLeaseChange, key: Key = ""
+    application: ApplicationDep,
+    queries: QueriesDep,
+    caller: Who,
+    ns: Ns,
+    id: UUID,
+    body: BlazarLeaseChange,
+    key: Key = "",
 ) -> BlazarLeaseAnswer:
     """Change a lease. It is answered when it is so, or with 409 and why, and it is as it was."""
-    seen = service.seen(caller)
-    before = await seen.resource((await _found(seen, ns, id)).path)
-    lease = await _found(seen, ns, id)
+    before = await queries.resource((await _found(queries, ns, id)).path)
+    lease = await _found(queries, ns, id)
     spec = _changed(lease, body)
     derived = bool(spec.keys() & {"reservations", "before_end"})  # from what was read, so it holds for that alone
     tags = (before.etag,) if before is not None and derived else None
-    asked = Asked(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
-    return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
+    asked = ActionRequest(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
+    return BlazarLeaseAnswer(lease=shown_lease(await held(application, asked, caller)))
 
 
 @routes.delete(
@@ -89,21 +94,21 @@ async def blazar_update_lease(
     responses={202: {"model": BlazarLeaseAnswer, "description": "It takes longer, and goes on"}},
 )
 async def blazar_delete_lease(
-    service: ServiceDep, caller: Who, ns: Ns, id: UUID, response: Response, key: Key = ""
+    application: ApplicationDep, queries: QueriesDep, caller: Who, ns: Ns, id: UUID, response: Response, key: Key = ""
 ) -> Response | BlazarLeaseAnswer:
     """Delete a lease, whatever goes on with it. Its hosts are taken back first, which is waited for a while."""
-    lease = await _found(service.seen(caller), ns, id)
-    asked = Asked(path=lease.path, action="delete", kind="lease", key=key)
-    left = None if await done(service, asked, caller) else await service.seen(caller).lease_of(id)
+    lease = await _found(queries, ns, id)
+    asked = ActionRequest(path=lease.path, action="delete", kind="lease", key=key)
+    left = None if await done(application, asked, caller) else await queries.lease_of(id)
     if left is None:
         return Response(status_code=204)
     response.status_code = 202
     return BlazarLeaseAnswer(lease=shown_lease(left))
 
 
-async def _found(seen: AuthorizedQueries, ns: str, id: UUID) -> Lease:
+async def _found(queries: Queries, ns: str, id: UUID) -> Lease:
     """The lease of an id, if it lies in the namespace and is there for the caller."""
-    lease = await seen.lease_of(id)
+    lease = await queries.lease_of(id)
     if lease is None or not lease.path.startswith(f"/{ns}/"):
         raise ProblemResponse("not-found", f"there is no lease {id} in {ns}")
     return lease

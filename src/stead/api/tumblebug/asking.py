@@ -11,20 +11,21 @@ from pydantic import AfterValidator
 from stead.api.identity import Who
 from stead.api.problems import ProblemResponse, trouble
 from stead.api.request_ids import Key
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import AcceptedAction
 from stead.api.tumblebug.shown import text
 from stead.api.tumblebug.words import Id, VmId, action_name, spelled, vm_at
 from stead.application import (
-    AcceptedRequest,
+    Accepted,
+    ActionRequest,
     Application,
-    Asked,
-    AuthorizedQueries,
     Caller,
     InvalidRequest,
+    Queries,
     Rejection,
     Resource,
+    authorized_commands,
 )
 from stead.application.storable import storable
 
@@ -56,7 +57,8 @@ routes = router("tumblebug", "/tumblebug/ns/{nsId}")
 
 @routes.post("/mci/{mciId}")
 async def tumblebug_act_on_mci(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     action: MciAction,
@@ -68,14 +70,15 @@ async def tumblebug_act_on_mci(
 ) -> AcceptedAction:
     """Ask for an action on an MCI: all of its VMs that can follow do."""
     path = f"/{nsId}/{mciId}"
-    taken = await ask(service, _asked(path, action, "mci", force, reason, key), caller)
-    standing = await service.seen(caller).standing(path)
+    taken = await ask(application, _asked(path, action, "mci", force, reason, key), caller)
+    standing = await queries.standing(path)
     return let_in(taken, GONE if standing is None else text(standing), response)
 
 
 @routes.delete("/mci/{mciId}")
 async def tumblebug_delete_mci(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     caller: Who,
@@ -84,18 +87,19 @@ async def tumblebug_delete_mci(
     key: Key = "",
 ) -> AcceptedAction:
     """Remove an MCI for good."""
-    standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}")
+    standing = await standing_of(queries, f"/{nsId}/{mciId}")
     alive = {name: count for name, count in standing.counts.items() if count and name not in SPENT}
     if alive and option is None:
         says = f"it is {standing.summary}: terminate it first, or say option=terminate"
         raise ProblemResponse("not-empty", says, current_state=standing.resource.state)
-    asked = Asked(path=standing.resource.path, action="delete", kind="mci", key=key)
-    return let_in(await ask(service, asked, caller), text(standing), response)
+    asked = ActionRequest(path=standing.resource.path, action="delete", kind="mci", key=key)
+    return let_in(await ask(application, asked, caller), text(standing), response)
 
 
 @routes.post("/mci/{mciId}/vm/{vmId}")
 async def tumblebug_act_on_vm(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     vmId: VmId,  # noqa: N803
@@ -107,43 +111,43 @@ async def tumblebug_act_on_vm(
     key: Key = "",
 ) -> AcceptedAction:
     """Ask for an action on one VM."""
-    vm = await vm_at(service.seen(caller), f"/{nsId}/{mciId}", vmId)
-    taken = await ask(service, _asked(vm.path, action, "vm", force, reason, key), caller)
-    return let_in(taken, await _state(service.seen(caller), vm), response)
+    vm = await vm_at(queries, f"/{nsId}/{mciId}", vmId)
+    taken = await ask(application, _asked(vm.path, action, "vm", force, reason, key), caller)
+    return let_in(taken, await _state(queries, vm), response)
 
 
-def _asked(path: str, action: str, kind: str, force: bool, reason: str, key: str) -> Asked:
+def _asked(path: str, action: str, kind: str, force: bool, reason: str, key: str) -> ActionRequest:
     why = reason or (FORCED if force else "")
-    return Asked(path=path, action=action, kind=kind, force=force, reason=why, key=key)
+    return ActionRequest(path=path, action=action, kind=kind, force=force, reason=why, key=key)
 
 
 async def ask(
-    service: Application,
-    asked: Asked,
+    application: Application,
+    asked: ActionRequest,
     caller: Caller,
     worded: Callable[[InvalidRequest], InvalidRequest] = lambda unfit: unfit,
-) -> AcceptedRequest:
+) -> Accepted:
     """Ask, and raise whatever speaks against it."""
-    answer = await service.ask(asked, caller)
-    if isinstance(answer, AcceptedRequest):
+    answer = await authorized_commands.request_action(application, asked, caller)
+    if isinstance(answer, Accepted):
         return answer
     problem = trouble(worded(answer) if isinstance(answer, InvalidRequest) else answer)
     if (
         isinstance(answer, Rejection)
         and problem.code in BUSY
-        and (under := await _under(service.seen(caller), asked.path, answer))
+        and (under := await _under(application.queries(application.authorization.view(caller)), asked.path, answer))
     ):
         problem.detail = under if answer.holder is not None else f"{under}: {problem.detail}"
     raise problem
 
 
-async def _under(seen: AuthorizedQueries, path: str, refusal: Rejection) -> str:
+async def _under(queries: Queries, path: str, refusal: Rejection) -> str:
     """Which action is in the way, of whom and since when."""
     holder = refusal.holder
     if holder is not None:
         where, action, by, since = holder.path or path, holder.action, holder.by, holder.since
     else:
-        found = await seen.resource(path)
+        found = await queries.resource(path)
         running = (found.operation or found.hidden) if found is not None else None
         if running is None:
             return ""
@@ -158,7 +162,7 @@ async def _under(seen: AuthorizedQueries, path: str, refusal: Rejection) -> str:
     return f"{spelled(where)} is under {action_name(action)}{who}{when}, please try later"
 
 
-def let_in(taken: AcceptedRequest, status: str, response: Response) -> AcceptedAction:
+def let_in(taken: Accepted, status: str, response: Response) -> AcceptedAction:
     """The answer to an action that was let in."""
     what = f"{action_name(taken.action)} of {taken.path}"
     if not taken.operation:
@@ -168,6 +172,6 @@ def let_in(taken: AcceptedRequest, status: str, response: Response) -> AcceptedA
     return AcceptedAction(message=f"{what} {how}", operation=taken.operation, status=status)
 
 
-async def _state(seen: AuthorizedQueries, vm: Resource) -> str:
-    found = await seen.resource(vm.path)
+async def _state(queries: Queries, vm: Resource) -> str:
+    found = await queries.resource(vm.path)
     return found.state if found is not None else vm.state

@@ -9,7 +9,7 @@ from fastapi import Depends, Query, Request, Response
 from stead.api.identity import COOKIE, Who
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Key
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.api.tumblebug.asking import (
     DeleteOption,
     Force,
@@ -49,34 +49,33 @@ Program = [Depends(not_from_a_page)]
 
 @routes.get("")
 async def tumblebug_list_ns(
-    service: ServiceDep,
+    queries: QueriesDep,
     caller: Who,
     option: Annotated[str | None, Query(pattern="^id$", description="`id`: ids alone.")] = None,
 ) -> NsList | IdList:
     """The namespaces in which there is something, or was, as far as they are for the caller."""
-    names = [path.removeprefix("/") for path in await service.seen(caller).namespaces()]
+    names = [path.removeprefix("/") for path in await queries.namespaces()]
     return IdList(output=names) if option == "id" else NsList(ns=[NsInfo(id=name, name=name) for name in names])
 
 
 @routes.get("/{nsId}")
-async def tumblebug_read_ns(service: ServiceDep, caller: Who, nsId: Id) -> NsInfo:  # noqa: N803 - the dialect's name
+async def tumblebug_read_ns(queries: QueriesDep, nsId: Id) -> NsInfo:  # noqa: N803 - the dialect's name
     """A namespace."""
-    if f"/{nsId}" not in await service.seen(caller).namespaces():
+    if f"/{nsId}" not in await queries.namespaces():
         raise ProblemResponse("not-found", f"there is nothing in the namespace {nsId}")
     return NsInfo(id=nsId, name=nsId)
 
 
 @routes.get("/{nsId}/mci/{mciId}/vm")
 async def tumblebug_list_vm(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     option: Option = "default",
     limit: Limit = 1000,
 ) -> VmInfoList | VmStatusList | IdList:
     """The VMs of an MCI."""
-    found = await tumblebug_read_mci(service, caller, nsId, mciId, option, limit)
+    found = await tumblebug_read_mci(queries, nsId, mciId, option, limit)
     match found:
         case MciInfo():
             return VmInfoList(vm=found.vm)
@@ -87,7 +86,8 @@ async def tumblebug_list_vm(
 
 @routes.get("/{nsId}/control/mci/{mciId}", dependencies=Program)
 async def tumblebug_control_mci(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     action: MciAction,
@@ -98,12 +98,13 @@ async def tumblebug_control_mci(
     key: Key = "",
 ) -> AcceptedAction:
     """Ask for an action on an MCI, as by POST to the MCI itself."""
-    return await tumblebug_act_on_mci(service, nsId, mciId, action, caller, response, force, reason, key)
+    return await tumblebug_act_on_mci(application, queries, nsId, mciId, action, caller, response, force, reason, key)
 
 
 @routes.get("/{nsId}/control/mci/{mciId}/vm/{vmId}", dependencies=Program)
 async def tumblebug_control_vm(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     vmId: VmId,  # noqa: N803
@@ -115,12 +116,15 @@ async def tumblebug_control_vm(
     key: Key = "",
 ) -> AcceptedAction:
     """Ask for an action on one VM, as by POST to the VM itself."""
-    return await tumblebug_act_on_vm(service, nsId, mciId, vmId, action, caller, response, force, reason, key)
+    return await tumblebug_act_on_vm(
+        application, queries, nsId, mciId, vmId, action, caller, response, force, reason, key
+    )
 
 
 @routes.delete("/{nsId}/mci/{mciId}/vm/{vmId}")
 async def tumblebug_delete_vm(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     vmId: VmId,  # noqa: N803
@@ -131,4 +135,6 @@ async def tumblebug_delete_vm(
 ) -> AcceptedAction:
     """Terminate a VM. It is shown as Terminated until its MCI is deleted."""
     force = option == "force"
-    return await tumblebug_act_on_vm(service, nsId, mciId, vmId, "terminate", caller, response, force, "", key)
+    return await tumblebug_act_on_vm(
+        application, queries, nsId, mciId, vmId, "terminate", caller, response, force, "", key
+    )

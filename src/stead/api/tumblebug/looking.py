@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from fastapi import Query
 
-from stead.api.identity import Who
 from stead.api.problems import ProblemResponse
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import QueriesDep, router
 from stead.api.tumblebug.models import (
     IdList,
     MciInfo,
@@ -21,7 +20,7 @@ from stead.api.tumblebug.models import (
 )
 from stead.api.tumblebug.shown import brief, described, info, status, subgroup, subgroups, vms
 from stead.api.tumblebug.words import Id, VmId, vm_at
-from stead.application import AuthorizedQueries, GroupStatus, GroupView
+from stead.application import GroupStatus, GroupView, Queries
 
 MCI, SUBGROUP = "mci", "subgroup"
 
@@ -41,37 +40,33 @@ routes = router("tumblebug", "/tumblebug/ns/{nsId}")
 
 @routes.get("/mci")
 async def tumblebug_list_mci(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803 - the dialect's name
     option: Option = "default",
     limit: Annotated[int, Query(ge=1, le=1000, description="At most so many MCIs.")] = 1000,
 ) -> MciList | MciInfoList | IdList:
     """The MCIs of a namespace, in order of name."""
-    seen = service.seen(caller)
-    page = await seen.resources("mci", f"/{nsId}", "", limit)
+    page = await queries.resources("mci", f"/{nsId}", "", limit)
     names = [resource.path for resource in page.items if resource.state_class != "absent"]
     if option == "id":
         return IdList(output=[path.rpartition("/")[2] for path in names])
     if option == "status":
-        found = [standing for path in names if (standing := await seen.standing(path)) is not None]
+        found = [standing for path in names if (standing := await queries.standing(path)) is not None]
         return MciList(mci=[status(standing, ()) for standing in found])
-    pictures = [picture for path in names if (picture := await seen.picture(path, 0, SUBGROUP)) is not None]
+    pictures = [picture for path in names if (picture := await queries.picture(path, 0, SUBGROUP)) is not None]
     return MciInfoList(mci=[info(picture) for picture in pictures])
 
 
 @routes.get("/mci/{mciId}")
 async def tumblebug_read_mci(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     option: Option = "default",
     limit: Limit = 1000,
 ) -> MciStatus | MciInfo | IdList:
     """An MCI: how it stands, or all of it."""
-    seen = service.seen(caller)
-    picture = await picture_of(seen, f"/{nsId}/{mciId}", limit, SUBGROUP if option == "default" else "")
+    picture = await picture_of(queries, f"/{nsId}/{mciId}", limit, SUBGROUP if option == "default" else "")
     if option == "default":
         return info(picture)
     found = vms(picture)
@@ -81,25 +76,22 @@ async def tumblebug_read_mci(
 
 
 @routes.get("/mci/{mciId}/subgroup")
-async def tumblebug_list_subgroups(service: ServiceDep, caller: Who, nsId: Id, mciId: Id) -> IdList:  # noqa: N803
+async def tumblebug_list_subgroups(queries: QueriesDep, nsId: Id, mciId: Id) -> IdList:  # noqa: N803
     """The names of the subgroups of an MCI."""
-    seen = service.seen(caller)
-    picture = await picture_of(seen, f"/{nsId}/{mciId}", 0, SUBGROUP)
+    picture = await picture_of(queries, f"/{nsId}/{mciId}", 0, SUBGROUP)
     return IdList(output=[group.id for group in subgroups(picture)])
 
 
 @routes.get("/mci/{mciId}/subgroup/{subgroupId}")
 async def tumblebug_read_subgroup(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     subgroupId: Id,  # noqa: N803
     limit: Limit = 1000,
 ) -> SubGroupMembers:
     """A subgroup, with the ids of its VMs."""
-    seen = service.seen(caller)
-    picture = await picture_of(seen, f"/{nsId}/{mciId}/{subgroupId}", limit, kind=SUBGROUP)
+    picture = await picture_of(queries, f"/{nsId}/{mciId}/{subgroupId}", limit, kind=SUBGROUP)
     standing = picture.standing
     shown = subgroup(standing.resource, standing.counts["countTotal"], standing.summary)
     return SubGroupMembers(**shown.model_dump(), output=[vm.id for vm in vms(picture)])
@@ -107,32 +99,28 @@ async def tumblebug_read_subgroup(
 
 @routes.get("/mci/{mciId}/vm/{vmId}")
 async def tumblebug_read_vm(
-    service: ServiceDep,
-    caller: Who,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     vmId: VmId,  # noqa: N803
     option: VmOption = "default",
 ) -> VmInfo | VmStatus:
     """A VM: how it stands, or all of it."""
-    seen = service.seen(caller)
-    vm = await vm_at(seen, f"/{nsId}/{mciId}", vmId)
+    vm = await vm_at(queries, f"/{nsId}/{mciId}", vmId)
     if vm.state_class == "absent":
         raise ProblemResponse("not-found", f"there is no VM {vmId} in /{nsId}/{mciId}")
-    found = await described(seen, vm)
+    found = await described(queries, vm)
     return brief(found) if option == "status" else found
 
 
-async def picture_of(
-    seen: AuthorizedQueries, path: str, limit: int, groups: str = "", *, kind: str = MCI
-) -> GroupView:
+async def picture_of(queries: Queries, path: str, limit: int, groups: str = "", *, kind: str = MCI) -> GroupView:
     """A group with what is in it, if it is there."""
-    found = await seen.picture(path, limit, groups)
+    found = await queries.picture(path, limit, groups)
     if found is None or found.standing.resource.kind != kind or found.standing.resource.state_class == "absent":
         raise ProblemResponse("not-found", f"there is no {'MCI' if kind == MCI else kind} {path}")
     return found
 
 
-async def standing_of(seen: AuthorizedQueries, path: str, kind: str = MCI) -> GroupStatus:
+async def standing_of(queries: Queries, path: str, kind: str = MCI) -> GroupStatus:
     """How a group stands, if it is there."""
-    return (await picture_of(seen, path, 0, kind=kind)).standing
+    return (await picture_of(queries, path, 0, kind=kind)).standing

@@ -16,13 +16,13 @@ from fastapi import Query, Response
 from stead.api.identity import Who
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Key
-from stead.api.routing import ServiceDep, router
+from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.api.tumblebug.asking import ask, let_in
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import AcceptedAction, AcceptedMci, MciRequest, ScaleRequest, SubGroupRequest
 from stead.api.tumblebug.shown import status
 from stead.api.tumblebug.words import Id
-from stead.application import Asked, InvalidRequest
+from stead.application import ActionRequest, InvalidRequest, OnPartial
 
 NOTHING = ("", "no", "default")
 """How a request says that it does not want something."""
@@ -33,14 +33,14 @@ Hold = Annotated[
     Literal["hold"] | None, Query(description="`hold`: prepare all, and wait for the action continue or withdraw.")
 ]
 
-
 routes = router("tumblebug", "/tumblebug/ns/{nsId}")
 
 
 @routes.post("/mciDynamic", name="tumblebug_create_mci_dynamic")
 @routes.post("/mci")
 async def tumblebug_create_mci(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     body: MciRequest,
     caller: Who,
@@ -50,19 +50,19 @@ async def tumblebug_create_mci(
 ) -> AcceptedMci:
     """Make an MCI. It is answered as soon as it is let in, and made then. Both paths do the same."""
     path = f"/{nsId}/{body.name}"
-    asked = Asked(
+    asked = ActionRequest(
         path=path,
         action="create",
         kind="mci",
         spec=infrastructure(body),
         hold=option == "hold",
-        on_partial=body.policy_on_partial_failure,
+        on_partial=OnPartial(body.policy_on_partial_failure),
         key=key,
     )
     groups = f"body.{'vm' if body.vm else 'subGroups'}"
-    taken = await ask(service, asked, caller, lambda unfit: _in_its_words(unfit, "spec.subgroups", groups))
+    taken = await ask(application, asked, caller, lambda unfit: _in_its_words(unfit, "spec.subgroups", groups))
     response.headers["Location"] = f"/v1/operations/{taken.operation}"
-    shown = status(await standing_of(service.seen(caller), path), ())
+    shown = status(await standing_of(queries, path), ())
     return AcceptedMci(**shown.model_dump(), operation=taken.operation)
 
 
@@ -71,7 +71,8 @@ async def tumblebug_create_mci(
 @routes.post("/mci/{mciId}/subgroupDynamic", name="tumblebug_create_subgroup_dynamic")
 @routes.post("/mci/{mciId}/subgroup")
 async def tumblebug_create_subgroup(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     body: SubGroupRequest,
@@ -80,18 +81,19 @@ async def tumblebug_create_subgroup(
     key: Key = "",
 ) -> AcceptedMci:
     """Add VMs to an MCI, as a subgroup of their own. All four paths do the same."""
-    mci = (await standing_of(service.seen(caller), f"/{nsId}/{mciId}")).resource.path
+    mci = (await standing_of(queries, f"/{nsId}/{mciId}")).resource.path
     spec = added(body)
-    asked = Asked(path=f"{mci}/{body.name}", action="add", kind="subgroup", spec=spec, key=key)
-    taken = await ask(service, asked, caller, lambda unfit: _in_its_words(unfit, "spec", "body"))
+    asked = ActionRequest(path=f"{mci}/{body.name}", action="add", kind="subgroup", spec=spec, key=key)
+    taken = await ask(application, asked, caller, lambda unfit: _in_its_words(unfit, "spec", "body"))
     response.headers["Location"] = f"/v1/operations/{taken.operation}"
-    shown = status(await standing_of(service.seen(caller), mci), ())
+    shown = status(await standing_of(queries, mci), ())
     return AcceptedMci(**shown.model_dump(), operation=taken.operation)
 
 
 @routes.post("/mci/{mciId}/subgroup/{subgroupId}")
 async def tumblebug_scale(
-    service: ServiceDep,
+    application: ApplicationDep,
+    queries: QueriesDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
     subgroupId: Id,  # noqa: N803
@@ -109,15 +111,15 @@ async def tumblebug_scale(
         needs = "numVMsToAdd" if out else "numVMsToRemove"
         says = f"{action} needs {needs}, and nothing else"
         raise ProblemResponse("invalid", f"body: {says}", errors=[FieldError(location=f"body.{needs}", message=says)])
-    standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
-    asked = Asked(
+    standing = await standing_of(queries, f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
+    asked = ActionRequest(
         path=standing.resource.path,
         action="scale-out" if out else "scale-in",
         kind="subgroup",
         spec={"by": by},
         key=key,
     )
-    return let_in(await ask(service, asked, caller), standing.summary, response)
+    return let_in(await ask(application, asked, caller), standing.summary, response)
 
 
 def infrastructure(body: MciRequest) -> dict[str, Any]:

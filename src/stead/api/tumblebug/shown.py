@@ -8,7 +8,7 @@ from typing import Any
 from stead.access.policies import labels_of
 from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
 from stead.api.tumblebug.words import targets, vm_id
-from stead.application import AuthorizedQueries, GroupStatus, GroupView, Resource
+from stead.application import GroupStatus, GroupView, Queries, Resource
 
 EMPTY = "Empty"
 BARE = ("Preparing", "Prepared", "Creating", "Failed")
@@ -22,9 +22,9 @@ def vms(picture: GroupView) -> list[VmInfo]:
     return [_vm(vm, picture.errors.get(vm.path, "")) for vm in there]
 
 
-async def described(seen: AuthorizedQueries, vm: Resource) -> VmInfo:
+async def described(queries: Queries, vm: Resource) -> VmInfo:
     """A VM, with what went wrong with it if it is in trouble."""
-    errors = await seen.errors([vm.path] if vm.state in BAD else [])
+    errors = await queries.errors([vm.path] if vm.state in BAD else [])
     return _vm(vm, errors.get(vm.path, ""))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Path
 
 from stead.api.problems import FieldError, ProblemResponse
-from stead.application import AuthorizedQueries, Resource, RunningOperation
+from stead.application import Queries, Resource, RunningOperation
 from stead.application.names import SEGMENT
 
 Id = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100)]
@@ -62,12 +62,12 @@ def spelled(path: str) -> str:
     return path
 
 
-async def vm_at(seen: AuthorizedQueries, mci: str, id: str) -> Resource:
+async def vm_at(queries: Queries, mci: str, id: str) -> Resource:
     """The VM of an id. Subgroups and VMs may have dashes in their names, so it may split at any of them."""
     parts = id.split("-")
     splits = [("-".join(parts[:at]), "-".join(parts[at:])) for at in range(1, len(parts))]
     paths = [f"{mci}/{group}/{name}" for group, name in splits if group and name]
-    found = [resource for resource in await seen.resources_at(paths) if resource.kind == "vm"]
+    found = [resource for resource in await queries.resources_at(paths) if resource.kind == "vm"]
     if not found:
         raise ProblemResponse("not-found", f"there is no VM {id} in {mci}")
     if len(found) > 1:

@@ -52,11 +52,11 @@ class Listening:
         if certificate is not None and key is not None:
             self.certificate = HttpsCertificate(certificate, key)
 
-    def config(self, service: Application) -> uvicorn.Config:
-        """A server of that service."""
+    def config(self, application: Application) -> uvicorn.Config:
+        """A server of that application."""
         LimitedConnection.most = raise_limit()
         return uvicorn.Config(
-            create_app(service, limits=Limits(rates=self.rates)),
+            create_app(application, limits=Limits(rates=self.rates)),
             host=self.host,
             port=self.port,
             http=LimitedConnection,
@@ -77,12 +77,14 @@ def run(place: Place, listening: Listening, entry: Authenticator) -> None:
 
 
 async def _server(place: Place, listening: Listening, entry: Authenticator) -> None:
-    async with open_application(place.database, place.nats, place.cell, entry=entry, **place.options()) as service:
-        await _tell(service, entry)
+    async with open_application(
+        place.database, place.nats, place.cell, entry=entry, **place.options()
+    ) as application:
+        await _tell(application, entry)
         command = [*_own_command(), "controller", *place.words()]
         with TemporaryDirectory(prefix="stead-metrics-") as folder:
             socket = Path(folder) / "socket"  # its path may have about a hundred characters
-            config = listening.config(replace(service, beside=partial(exposition.asked_at, socket)))
+            config = listening.config(replace(application, beside=partial(exposition.asked_at, socket)))
             told = {**place.addresses(), exposition.SOCKET: str(socket)}
             config.load()
             tasks = [asyncio.create_task(_beside(command, told))]
@@ -96,11 +98,11 @@ async def _server(place: Place, listening: Listening, entry: Authenticator) -> N
                 await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _tell(service: Application, entry: Authenticator) -> None:
+async def _tell(application: Application, entry: Authenticator) -> None:
     """Say who is let in, where that may surprise."""
     if entry.open:
         log.warning("nobody is asked who they are: whoever reaches this machine's loopback may do everything")
-    elif entry.issuer is None and not await service.view.store.credentials.read_tokens():
+    elif entry.issuer is None and not await application.has_tokens():
         log.warning(
             "nobody can ask for anything yet: make a first token with "
             "`stead token create root --role admin --direct --database …`"

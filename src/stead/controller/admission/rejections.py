@@ -1,4 +1,4 @@
-"""Rejections of requests about operations that have ended, or have not."""
+"""Rejections of requests that met a conflict, and of commands about operations."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from stead.lifecycle.decision import Code, Outcome, Reason, Rejection
+from stead.store import Conflict
 
 
 def ended(record: Mapping[str, Any], refusal: Rejection) -> Rejection:
@@ -26,3 +27,15 @@ def nothing_to_retry(record: Mapping[str, Any], state: str) -> Rejection:
     planned = "was planned for the members there were: see how many there are now, and ask anew"
     says = f"{record['action']} of {record['path']} {why.get(record['outcome'], planned)}"
     return Rejection((Reason(Code.NOT_RETRYABLE, says),), state)
+
+
+def rejection_of(conflict: Conflict | None) -> Rejection:
+    """The rejection that follows from a conflict at commit; None: too many of them."""
+    holder = conflict.holder if conflict is not None else None
+    if conflict is not None and conflict.kind == "changed":
+        says = "what is there has changed since the plan was made: look at a new plan"
+        return Rejection((Reason(Code.CHANGED, says),), "")
+    if conflict is not None and conflict.kind == "together":
+        return Rejection((Reason(Code.NOT_EXPECTED, conflict.says),), "")
+    says = f"{holder.action} by {holder.by} holds {holder.path}" if holder else "it changes too fast to be decided on"
+    return Rejection((Reason(Code.HELD, says),), "", holder=holder, retry_after=1)

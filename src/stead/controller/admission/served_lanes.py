@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from stead.access.lane_use import SHOWN, named, uses
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.request import ActionRequest
 from stead.lifecycle.decision import Code, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
-from stead.store import Row, Store
+from stead.store import Store
 
 
 class ServedLanes:
@@ -25,34 +25,34 @@ class ServedLanes:
         self.kinds = kinds
         self._known: set[str] = set()
 
-    async def rejection(self, wish: AdmissionRequest, row: Row | None) -> Rejection | None:
+    async def rejection(self, request: ActionRequest, actor: Actor) -> Rejection | None:
         """A rejection that names each lane that no agent has served, and the nearest that the namespace may use.
 
         What is there already was accepted with its lanes: only those that are new to it are looked up. A site is made
         before its agent comes, and what is in a site depends on the state of that.
         """
-        lifecycle = self.kinds[wish.kind]
-        if wish.expect_agent or wish.request.actor is Actor.CONTROLLER or self._at_site(lifecycle):
+        lifecycle, row = self.kinds[request.kind], request.row
+        if request.expect_agent or actor is Actor.CONTROLLER or self._at_site(lifecycle):
             return None
         state = row.snapshot.state if row is not None else None
         there = row is not None and state != lifecycle.initial.name
         used = uses(
             self.kinds,
-            wish.kind,
-            wish.request.action,
-            wish.path,
-            lane=row.lane if row is not None else wish.lane,
+            request.kind,
+            request.action,
+            request.path,
+            lane=row.lane if row is not None else request.lane,
             state=state,
-            spec=wish.spec,
+            spec=request.spec,
             old=row.spec if row is not None else None,
-            actor=wish.request.actor,
-            deploys=wish.deploys or (),
+            actor=actor,
+            deploys=request.deploys or (),
         )
         old = {row.lane, *named(row.kind, row.spec)} if row is not None and there else set[str]()
         unserved = await self._unserved(used.on - old)
-        if not unserved or await self.store.lanes.find_denied(used.written(wish.path)):
+        if not unserved or await self.store.lanes.find_denied(used.written(request.path)):
             return None  # a lane that the namespace may not use is rejected for that, and no name is suggested
-        usable = await self.store.lanes.list_usable(wish.path.split("/")[1])
+        usable = await self.store.lanes.list_usable(request.path.split("/")[1])
         return Rejection(tuple(_reason(lane, usable) for lane in unserved[:SHOWN]), state or "")
 
     def _at_site(self, lifecycle: Lifecycle) -> bool:

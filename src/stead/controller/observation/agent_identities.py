@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from stead.access.authorized import Authorized
+from stead.access.policies import AGENTS
 from stead.bus.errors import BadMessage
 from stead.bus.messages import IdentityReply, RenewIdentity
 from stead.bus.permissions import agent_may
@@ -104,8 +106,10 @@ class AgentIdentities:
         """Until when what this process shows the bus holds."""
         return self.identity.window()[1]
 
-    async def invite(self, name: str, lanes: list[str], seconds: float, by: str) -> Invitation:
+    async def invite(self, name: str, lanes: list[str], seconds: float, authorized: Authorized) -> Invitation:
         """A token with which one agent may join, once, under this name and for these lanes."""
+        authorized.check(AGENTS)
+        by = authorized.principal
         for word in (name, *lanes):
             to_token(word)  # or it is no name on the bus
         if not 0 < len(lanes) <= MOST_LANES:
@@ -143,8 +147,10 @@ class AgentIdentities:
             raise BadMessage(str(error)) from error
         return IdentityReply(ok=True, jwt=issued.jwt, certificate=issued.certificate)
 
-    async def revoke(self, name: str, by: str) -> Agent | None:
-        """From now on the agent is nobody: its connections end, and it cannot come back."""
+    async def revoke(self, name: str, authorized: Authorized) -> Agent | None:
+        """Revoke the identity of an agent: its connections end, and it cannot come back."""
+        authorized.check(AGENTS)
+        by = authorized.principal
         if not await self.store.identities.revoke(name, by):
             return None
         log.warning("%s revokes the agent %s", by, name)

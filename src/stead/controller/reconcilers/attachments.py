@@ -10,11 +10,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import AdmissionRequest
+from stead.access.authorized import Authorized
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest
 from stead.lifecycle.decide.group import asks_as
 from stead.lifecycle.decision import Rejection
-from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.events import OnConflict
 from stead.lifecycle.rows import Actor
 
 log = logging.getLogger(__name__)
@@ -88,10 +89,10 @@ class AttachmentReconciler:
 
     async def _ask(self, disk: Mapping[str, Any], action: str, reason: str) -> None:
         actor = asks_as(self.admission.executor.kinds["disk"], action, Actor.USER)
-        request = Request(action, actor, reason=reason, on_conflict=OnConflict.REJECT)
-        answer = await self.admission.ask(
-            AdmissionRequest("disk", disk["path"], request, CONTROLLER, {}, disk["lane"])
+        request = ActionRequest(
+            disk["path"], action, "disk", lane=disk["lane"], reason=reason, on_conflict=OnConflict.REJECT
         )
+        answer = await self.admission.admit(request, Authorized.of_record(CONTROLLER, actor, action))
         if not isinstance(answer, Accepted):
-            says = answer.reasons[0].says if isinstance(answer, Rejection) else answer.what
+            says = answer.reasons[0].says if isinstance(answer, Rejection) else answer.message
             log.info("%s of %s waits: %s", action, disk["path"], says)

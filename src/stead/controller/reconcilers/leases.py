@@ -14,12 +14,13 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import AdmissionRequest
+from stead.access.authorized import Authorized
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest
 from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.controller.execution.steps import CONTROLLER
 from stead.lifecycle.decision import Rejection
-from stead.lifecycle.events import Cancel, OnConflict, Request
+from stead.lifecycle.events import Cancel, OnConflict
 from stead.lifecycle.rows import HOUR, Actor
 
 log = logging.getLogger(__name__)
@@ -153,10 +154,9 @@ class LeaseNotices:
 
 
 async def _ask(admission: Admission, lease: str, action: str, actor: Actor, reason: str) -> None:
-    request = Request(action, actor, reason=reason, on_conflict=OnConflict.REJECT)
-    answer = await admission.ask(
-        AdmissionRequest("lease", lease, request, CONTROLLER if actor is Actor.CONTROLLER else actor)
-    )
+    request = ActionRequest(lease, action, "lease", reason=reason, on_conflict=OnConflict.REJECT)
+    principal = CONTROLLER if actor is Actor.CONTROLLER else actor
+    answer = await admission.admit(request, Authorized.of_record(principal, actor, action))
     if not isinstance(answer, Accepted):
-        says = answer.reasons[0].says if isinstance(answer, Rejection) else answer.what
+        says = answer.reasons[0].says if isinstance(answer, Rejection) else answer.message
         log.info("%s of %s waits: %s", action, lease, says)

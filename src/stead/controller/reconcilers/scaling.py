@@ -15,16 +15,16 @@ from typing import Any
 
 from stead.access.access import Access
 from stead.access.authorization import Authorization
+from stead.access.authorized import Authorized
 from stead.access.caller import Caller
 from stead.access.policies import PolicyResource, labels_of
 from stead.catalog import scaling
 from stead.catalog.demand import HELD_BACK, Act, Code, DemandState, Figure, Instance, Verdict, judge
 from stead.catalog.edge import APPINST, CLOUDLET, CLUSTERINST, lane_of
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest, NotFound
 from stead.controller.kinds.kinds import CompiledKind, actions_of
 from stead.lifecycle.decision import Outcome, Rejection
-from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store.scaling import Scaling as Kept
 
@@ -50,7 +50,7 @@ class ScalingReconciler:
         self.store = admission.executor.store
         kinds = admission.executor.kinds
         self.access = Access(self.store, CompiledKind(kinds, actions_of))
-        self.permission = Authorization(self.access, kinds, self.store)
+        self.authorization = Authorization(self.access, kinds, self.store)
 
     async def __call__(self) -> int:
         """Look at all that are to be looked at now; how many that were."""
@@ -111,10 +111,10 @@ class ScalingReconciler:
         """Ask for an instance, or for its end: let in, or why not; no word where nothing is to be done."""
         maker, path = scaling.principal(kept.namespace, kept.name), deed["path"]
         kind = deed.get("kind", APPINST.kind)
-        request = Request("create" if deed["more"] else "delete", Actor.USER, reason=deed["says"])
+        action = "create" if deed["more"] else "delete"
         spec: dict[str, Any] = deed.get("spec") or {}
-        wish = AdmissionRequest(kind, path, request, maker, spec, deed.get("lane", ""), deed["key"])
-        known = await self.admission.answered(wish)
+        request = ActionRequest(path, action, kind, spec, deed.get("lane", ""), reason=deed["says"], key=deed["key"])
+        known = await self.admission.answered(request, maker)
         if isinstance(known, Accepted):
             return known
         if not deed["more"]:
@@ -125,22 +125,21 @@ class ScalingReconciler:
                 return ""  # an app has come meanwhile
             spec = dict(row.spec)
         thing = PolicyResource(path, kind, labels_of(spec), (lane_of(path),))
-        refusal = await self._forbidden(kept, request.action, thing)
-        answer = refusal or await self.admission.ask(wish)
+        authorized = await self._authorize(kept, action, thing)
+        answer = await self.admission.admit(request, authorized) if isinstance(authorized, Authorized) else authorized
         if isinstance(answer, Rejection):
             return "; ".join(reason.says for reason in answer.reasons)
         return "" if isinstance(answer, NotFound) else answer
 
-    async def _forbidden(self, kept: Kept, action: str, thing: PolicyResource) -> Rejection | None:
-        """Why it may not: it is somebody who operates its namespace and no more, and all policies hold for it."""
+    async def _authorize(self, kept: Kept, action: str, thing: PolicyResource) -> Authorized | Rejection:
+        """The permission of a policy, which is an operator of its namespace and no more: all policies hold for it."""
         await self.access.fresh()
         maker = scaling.principal(kept.namespace, kept.name)
         caller = Caller(maker, roles=frozenset({("operator", kept.namespace)}))
-        may = self.permission.acting(caller, action, thing)
-        if not isinstance(may, Rejection):
-            return None
-        await self.admission.note({"path": thing.path, "kind": thing.kind}, maker, action, Actor.USER, may)
-        return may
+        found = self.authorization.authorize(caller, action, thing)
+        if isinstance(found, Rejection):
+            await self.admission.note({"path": thing.path, "kind": thing.kind}, maker, action, Actor.USER, found)
+        return found
 
     async def _tell(self, kept: Kept, code: Code) -> None:
         """Where it does not do what it would, and that is new: why."""

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from stead.access.authorized import Authorized
 from stead.catalog.edge import APPINST, CLUSTERINST
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest, NotFound
 from stead.controller.execution.steps import Answer, Done, Failed, Requested, Waits
 from stead.lifecycle.decide.group import asks_as
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.events import OnConflict
 from stead.lifecycle.rows import Actor, StateClass
 from stead.store import Row
 
@@ -141,15 +142,18 @@ class Cascade:
         room = AT_ONCE - sum(part["busy"] for part in parts)
         for part in [part for part in parts if not part["busy"]][: max(room, 0)]:
             action = asks[part["state"]]
-            request = Request(
+            request = ActionRequest(
+                part["path"],
                 action,
-                asks_as(lifecycle, action, Actor.USER),
+                kind,
+                lane=part["lane"],
                 reason=f"{record['action']} of {row.path}",
                 on_conflict=OnConflict.REJECT,
                 within=True,
+                under=under,
             )
-            wish = AdmissionRequest(kind, part["path"], request, record["principal"], lane=part["lane"], under=under)
-            answer = await self.admission.ask(wish)
+            actor = asks_as(lifecycle, action, Actor.USER)
+            answer = await self.admission.admit(request, Authorized.of_record(record["principal"], actor, action))
             if isinstance(answer, Accepted):
                 self.asked.add(part["path"], answer.operation)
             elif not isinstance(answer, NotFound):

@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from stead.access.authorized import Authorized
 from stead.access.lane_use import advice
-from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest
 from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.steps import CONTROLLER, Answer, Declined, Done, Failed, Requested, Waits
 from stead.controller.steps import lease_spec as terms_of
 from stead.controller.steps.lease_spec import InvalidLeaseSpec, LeaseSpec, said
-from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.rows import Actor
+from stead.lifecycle.events import OnConflict
 from stead.store import Row
 from stead.store.leases import HostsUnavailable
 
@@ -122,11 +122,18 @@ class LeaseRebooking:
         self, row: Row, operation: UUID, part: Mapping[str, Any], action: str, spec: Mapping[str, Any]
     ) -> None:
         path = part["path"]
-        request = Request(
-            action, Actor.CONTROLLER, reason=f"update of {row.path}", on_conflict=OnConflict.REJECT, within=True
+        request = ActionRequest(
+            path,
+            action,
+            "reservation",
+            spec,
+            part["lane"],
+            reason=f"update of {row.path}",
+            on_conflict=OnConflict.REJECT,
+            within=True,
+            under=(str(operation),),
         )
-        wish = AdmissionRequest("reservation", path, request, CONTROLLER, spec, part["lane"], under=(str(operation),))
-        answer = await self.admission.ask(wish)
+        answer = await self.admission.admit(request, Authorized.by_controller(action))
         if isinstance(answer, Accepted) and answer.operation:
             self.asked.add(path, answer.operation)
             await self.store.leases.mark_restored([path])

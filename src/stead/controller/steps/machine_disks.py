@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.access.authorized import Authorized
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest, NotFound
 from stead.controller.execution.preconditions import is_free
 from stead.controller.execution.steps import Answer, Done, Failed, Requested, Waits
 from stead.lifecycle.decision import Code
-from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.events import OnConflict
 from stead.lifecycle.rows import Actor
 from stead.store import Row
 
@@ -95,24 +96,28 @@ class MachineDisks:
     ) -> Answer:
         spec = record["request"]["spec"]
         path = spec[DISK]
-        request = Request(
-            action,
-            Actor.CONTROLLER if action == "restore-with-machine" else Actor.USER,
-            reason=record["reason"],
-            on_conflict=OnConflict.REJECT,
-            within=True,
-        )
         brings: dict[str, Any] = {}
         if action in ("assign", "attach"):
             brings = {**spec_of_disk(spec), MACHINE: row.path}
         lane = disk.lane if disk is not None else row.lane
-        wish = AdmissionRequest(DISK, path, request, record["principal"], brings, lane, under=(str(operation),))
-        answer = await self.admission.ask(wish)
+        request = ActionRequest(
+            path,
+            action,
+            DISK,
+            brings,
+            lane,
+            reason=record["reason"],
+            on_conflict=OnConflict.REJECT,
+            within=True,
+            under=(str(operation),),
+        )
+        actor = Actor.CONTROLLER if action == "restore-with-machine" else Actor.USER
+        answer = await self.admission.admit(request, Authorized.of_record(record["principal"], actor, action))
         if isinstance(answer, Accepted):
             self.asked.add(path, answer.operation)
             return Waits(f"{action} of {path} is in progress")
         if isinstance(answer, NotFound):
-            return Failed(answer.what)
+            return Failed(answer.message)
         says = f"{path}: {answer.reasons[0].says}"
         return Waits(says) if answer.code in (Code.HELD, Code.IN_PROGRESS) else Failed(says)
 

@@ -16,14 +16,15 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from stead.access.authorized import Authorized
 from stead.access.lane_use import LaneUse, named, not_allowed
 from stead.bus import Bus, BusError
 from stead.bus.messages import OffersReply, OffersRequest, WantedOffer
 from stead.catalog import infrastructure
 from stead.catalog.infrastructure import Infrastructure, PlannedMember, SharedResource
 from stead.catalog.multicloud import MCI
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest, NotFound
 from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.controller.execution.steps import CONTROLLER, Answer, Done, Failed, Waits
 from stead.lifecycle.decision import Code, Rejection
@@ -159,10 +160,8 @@ class MciPrepare:
         if row is None and need.kind == "sshkey" and not need.spec.get("publicKey"):
             raise PreparationFailed(Failed(f"there is no key {need.path}, and none is said under sshKeys"))
         spec = {**need.spec, "madeFor": path}
-        wish = AdmissionRequest(
-            need.kind, need.path, Request("create", Actor.CONTROLLER), CONTROLLER, spec, need.lane
-        )
-        answer = await self.admission.ask(wish)
+        request = ActionRequest(need.path, "create", need.kind, spec, need.lane)
+        answer = await self.admission.admit(request, Authorized.by_controller("create"))
         match answer:
             case Accepted():
                 self.asked[need.path] = answer.operation
@@ -172,7 +171,7 @@ class MciPrepare:
             case Rejection():
                 return f"{need.kind} {need.path}: {answer.reasons[0].says}"
             case NotFound():
-                raise PreparationFailed(Failed(answer.what))
+                raise PreparationFailed(Failed(answer.message))
 
     async def _there(self, needs: Sequence[SharedResource]) -> None:
         rows = await self.executor.store.resources.read_many([need.path for need in needs])

@@ -11,12 +11,11 @@ from itertools import cycle
 from typing import Any
 from uuid import UUID
 
-from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import AdmissionRequest
+from stead.access.authorized import Authorized
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest, NotFound
 from stead.controller.execution.placement import namespace_of, others, starts
-from stead.controller.execution.steps import CONTROLLER, Answer, Done, Failed, Requested, Waits
-from stead.lifecycle.events import Request
-from stead.lifecycle.rows import Actor
+from stead.controller.execution.steps import Answer, Done, Failed, Requested, Waits
 from stead.store import Row
 
 AT_ONCE = 4
@@ -80,11 +79,11 @@ class NodeDrain:
 
     async def _move(self, machine: Mapping[str, Any], node: str) -> str:
         """Ask for a migration; why not, where that is refused."""
-        request = Request("migrate", Actor.CONTROLLER, reason="maintenance of its node")
         spec = {**machine["spec"], "node": node}
-        answer = await self.admission.ask(
-            AdmissionRequest("machine", machine["path"], request, CONTROLLER, spec, machine["lane"])
+        request = ActionRequest(
+            machine["path"], "migrate", "machine", spec, machine["lane"], reason="maintenance of its node"
         )
+        answer = await self.admission.admit(request, Authorized.by_controller("migrate"))
         match answer:
             case Accepted():
                 self.asked.add(machine["path"], answer.operation)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from stead.access.authorized import Authorized
 from stead.catalog.infrastructure import groups_in, network_of
-from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import AdmissionRequest
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Accepted, ActionRequest
 from stead.controller.execution.background_tasks import BackgroundTasks
 from stead.controller.execution.executor import TransitionInput
 from stead.controller.execution.steps import CONTROLLER
@@ -70,8 +71,8 @@ class SharedResourceCleanup:
         for path in paths:
             row = await self.store.resources.read(path)
             if row is not None and row.snapshot.state in RESTING and "madeFor" in row.spec and await self._idle(row):
-                request = Request("delete", Actor.CONTROLLER, reason="nobody uses it any more")
-                answer = await self.admission.ask(AdmissionRequest(row.kind, path, request, CONTROLLER, read=row))
+                request = ActionRequest(path, "delete", row.kind, reason="no VM uses it any more", row=row)
+                answer = await self.admission.admit(request, Authorized.by_controller("delete"))
                 removed += isinstance(answer, Accepted)
         return removed
 

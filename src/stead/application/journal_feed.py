@@ -7,7 +7,9 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 
-from stead.application import AWAY, JournalLine, Queries
+from stead.application.models import JournalLine
+from stead.application.reader import Reader
+from stead.application.unavailable import AWAY
 
 log = logging.getLogger(__name__)
 
@@ -17,8 +19,8 @@ PAGE = 500
 class JournalFeed:
     """Knows how far the journal has come, and wakes those who wait for more."""
 
-    def __init__(self, view: Queries, every: float = 0.2) -> None:
-        self._view = view
+    def __init__(self, reader: Reader, every: float = 0.2) -> None:
+        self._reader = reader
         self._every = every
         self._end = 0
         self._grown = asyncio.Condition()
@@ -32,7 +34,7 @@ class JournalFeed:
         async with self._listening():
             while True:
                 end = self._end
-                lines, full = await self._view.journal(after, path, PAGE)
+                lines, full = await self._reader.journal(after, path, PAGE)
                 # Whatever was numbered by then is in the page, unless the page is full.
                 after = max(after, end if not full else 0, lines[-1].position if lines else 0)
                 if lines:
@@ -65,7 +67,7 @@ class JournalFeed:
     async def _look(self) -> None:
         while True:
             try:
-                end = await self._view.end()
+                end = await self._reader.end()
             except AWAY as error:
                 log.warning("the journal cannot be read: %r", error)
             else:

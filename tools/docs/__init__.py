@@ -15,7 +15,7 @@ from pathlib import Path
 from stead.api import openapi
 from stead.catalog import KINDS, infrastructure
 from stead.lifecycle.diagram import render
-from tools.docs import commandline, configuration, endpoints, errors, file, lifecycles, way
+from tools.docs import architecture, commandline, configuration, endpoints, errors, file, lifecycles, way
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = Path("docs/reference")
@@ -28,6 +28,7 @@ OPENAPI = REFERENCE / "openapi.json"
 SCHEMA = REFERENCE / "infrastructure.schema.json"
 FILE = REFERENCE / "infrastructure.md"
 WAY = REFERENCE / "change.svg"
+ARCHITECTURE = REFERENCE / "architecture.svg"
 
 
 def pages() -> dict[Path, str]:
@@ -44,6 +45,7 @@ def pages() -> dict[Path, str]:
         SCHEMA: json.dumps(schema, indent=2) + "\n",
         FILE: file.page(schema),
         WAY: way.picture(),
+        ARCHITECTURE: architecture.picture(),
     }
     for kind, lifecycle in KINDS.items():
         made[LIFECYCLES / f"{kind}.md"] = lifecycles.page(lifecycle)

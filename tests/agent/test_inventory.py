@@ -16,7 +16,7 @@ from stead.bus.codec import FROM_AGENT, encode
 from stead.bus.messages import FullState, OrderMember
 from stead.bus.parts import MAX_PART_BYTES, parts_of
 from stead.drivers import guard
-from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, TryAgain
+from stead.drivers.base import FoundObject, Member, ObservedObject, PermanentError, RetryableError
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.snapshot import FIRST
 from tests.drivers.cloud import SimWorld
@@ -112,11 +112,11 @@ async def test_an_answer_that_makes_no_sense_is_none(world: SimWorld, answer: An
     one = Member(path="/a", token="t")
     try:
         for call in (guard.guarded(wild).describe([one]), guard.guarded(wild).perform("create", [one], "order")):
-            with pytest.raises(TryAgain) as raised:
+            with pytest.raises(RetryableError) as raised:
                 await call
             assert raised.value.unknown
         if not isinstance(answer, list):
-            with pytest.raises(Permanent):
+            with pytest.raises(PermanentError):
                 await guard.guarded(wild).inventory()
         else:
             assert await guard.guarded(wild).inventory() == []

@@ -13,7 +13,7 @@ from stead.agent.lane_driver import LaneDriver, members_of
 from stead.agent.order_results import MAX_TRIES
 from stead.agent.order_work import OrderWork
 from stead.bus.messages import Order, OrderMember, ReportResult
-from stead.drivers.base import MOVING, Member, ObservedObject, Permanent, Result
+from stead.drivers.base import MOVING, Member, ObservedObject, PermanentError, Result
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld
@@ -184,7 +184,7 @@ async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monk
     ids=["kind", "facts"],
 )
 async def test_a_look_at_what_the_driver_never_made_has_an_answer(driver: SimDriver, member: Member) -> None:
-    with pytest.raises(Permanent):
+    with pytest.raises(PermanentError):
         await LaneDriver(driver).observe([member])
 
 

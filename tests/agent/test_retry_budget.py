@@ -8,12 +8,12 @@ import pytest
 
 from stead.agent.retry_budget import MAX_PAUSE, RetryBudget, latest
 from stead.bus.messages import Order
-from stead.drivers.base import Throttled, TryAgain, Unreachable
+from stead.drivers.base import RetryableError, ThrottledError, UnreachableError
 
 TRIES = 6
 
 
-def calls(patience: RetryBudget, error: type[TryAgain], limit: int = 100) -> tuple[int, list[float]]:
+def calls(patience: RetryBudget, error: type[RetryableError], limit: int = 100) -> tuple[int, list[float]]:
     """How many calls are made in a row that all end in an error, and the pauses between them."""
     pauses: list[float] = []
     for made in range(1, limit + 1):
@@ -24,31 +24,31 @@ def calls(patience: RetryBudget, error: type[TryAgain], limit: int = 100) -> tup
     return limit, pauses
 
 
-@pytest.mark.parametrize("error", [Throttled, Unreachable, TryAgain])
-def test_call_without_time_left_is_made_a_few_times_with_short_pauses(error: type[TryAgain]) -> None:
+@pytest.mark.parametrize("error", [ThrottledError, UnreachableError, RetryableError])
+def test_call_without_time_left_is_made_a_few_times_with_short_pauses(error: type[RetryableError]) -> None:
     made, pauses = calls(RetryBudget(TRIES, 0.0), error)
     assert made == TRIES
     assert set(pauses) == {1.0}
 
 
-@pytest.mark.parametrize("error", [Throttled, Unreachable])
-def test_call_that_a_provider_does_not_let_in_is_made_until_the_time(error: type[TryAgain]) -> None:
+@pytest.mark.parametrize("error", [ThrottledError, UnreachableError])
+def test_call_that_a_provider_does_not_let_in_is_made_until_the_time(error: type[RetryableError]) -> None:
     made, pauses = calls(RetryBudget(TRIES, time.monotonic() + 3600), error)
     assert made == 100
-    assert max(pauses) == (MAX_PAUSE if error is Unreachable else 1.0)
+    assert max(pauses) == (MAX_PAUSE if error is UnreachableError else 1.0)
 
 
 def test_call_that_was_made_for_long_is_given_up_at_the_time() -> None:
     patience = RetryBudget(TRIES, time.monotonic() + 3600)
-    assert calls(patience, Unreachable, 20)[0] == 20
+    assert calls(patience, UnreachableError, 20)[0] == 20
     patience._until = time.monotonic()
-    assert not patience.left(Unreachable("no"))
+    assert not patience.left(UnreachableError("no"))
 
 
 def test_call_whose_outcome_is_unknown_is_made_a_few_times_however_often_it_was_throttled() -> None:
     patience = RetryBudget(TRIES, time.monotonic() + 3600)
-    calls(patience, Throttled, 20)
-    assert calls(patience, TryAgain)[0] == TRIES
+    calls(patience, ThrottledError, 20)
+    assert calls(patience, RetryableError)[0] == TRIES
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
@@ -59,4 +59,4 @@ def test_time_of_an_order_is_counted_from_its_receipt_whatever_the_wall_clock_sa
     monkeypatch.setattr(time, "time", lambda: wall)
     order = Order(1, "aws.a", "vm", "suspend", "t.1", "op", 1, [], 300.0)
     assert latest(order) - time.monotonic() == pytest.approx(270, abs=5)
-    assert calls(RetryBudget(TRIES, latest(order)), Throttled)[0] == 100
+    assert calls(RetryBudget(TRIES, latest(order)), ThrottledError)[0] == 100

@@ -29,10 +29,10 @@ from stead.drivers.base import (
     Driver,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     Result,
-    Throttled,
-    TryAgain,
+    RetryableError,
+    ThrottledError,
     batches,
 )
 from stead.lifecycle.rows import ABSENT
@@ -176,7 +176,7 @@ class Conformance:
     async def test_create_after_a_lost_reply_adopts_what_was_made(self, driver: Driver, world: World) -> None:
         members = [world.member() for _ in range(min(2, driver.batch_limit("create")))]
         await world.lose_reply("create")
-        with pytest.raises(TryAgain) as lost:
+        with pytest.raises(RetryableError) as lost:
             await driver.perform("create", members, "order-create")
         assert lost.value.unknown
         found = await until(driver, "Running", *members)
@@ -189,7 +189,7 @@ class Conformance:
         other = msgspec.structs.replace(made, spec=world.other_spec(), facts={})
         try:
             (result,) = await driver.perform("create", [other], "order-create")
-        except Permanent:
+        except PermanentError:
             pass
         else:
             assert (result.ok, result.permanent) == (False, True)
@@ -221,9 +221,9 @@ class Conformance:
     async def test_no_answer_is_no_absence(self, driver: Driver, world: World) -> None:
         made = await create(driver, world)
         await world.silence()
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.describe(made)
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.inventory()
         await world.heal()
         assert await look(driver, *made) == ["Running"]
@@ -272,7 +272,7 @@ class Conformance:
             driver.perform("suspend", made, "order-suspend"),
             driver.describe(made),
         ):
-            with pytest.raises(Throttled) as raised:
+            with pytest.raises(ThrottledError) as raised:
                 await call
             assert 2.5 <= raised.value.after <= 3
             assert not raised.value.unknown

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from stead.catalog import KINDS
-from stead.drivers.base import MOVING, PROBE, Driver, Member, Result, TryAgain
+from stead.drivers.base import MOVING, PROBE, Driver, Member, Result, RetryableError
 from stead.lifecycle.rows import ABSENT
 from tests.drivers.conformance import eventually, look
 
@@ -76,7 +76,7 @@ async def asked(driver: Driver, verb: str, member: Member, order: str = "") -> R
     for _ in range(20):
         try:
             (result,) = await driver.perform(verb, [member], order or f"order-{verb}")
-        except TryAgain as error:
+        except RetryableError as error:
             why = f"{error.message} ({error.detail})"
             await asyncio.sleep(min(error.after, 0.2))
             continue
@@ -430,13 +430,13 @@ class DatacenterConformance:
     async def test_no_answer_is_no_absence(self, driver: Driver, world: DatacenterWorld) -> None:
         machine, other = await deployed(driver, world), await deployed(driver, world, node="n2")
         await world.silence("n1")
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.describe([machine])
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.inventory()
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("stop", [machine], "order")
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("migrate", [changed(other, spec={**other.spec, "node": "n1"})], "order")
         assert await look(driver, other) == [RUNNING]  # who is on another node is none the worse
         assert await look(driver, machine, other) == [MOVING, RUNNING]
@@ -503,5 +503,5 @@ async def healed(driver: Driver, member: Member) -> bool:
     """Whether it can be looked at again, after its node was silent."""
     try:
         return await look(driver, member) != [MOVING]
-    except TryAgain:
+    except RetryableError:
         return False

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from stead.drivers import registry
-from stead.drivers.base import Driver, Member, Throttled, TryAgain, batches
+from stead.drivers.base import Driver, Member, RetryableError, ThrottledError, batches
 from stead.drivers.guard import Guarded
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.pace import Pace
@@ -28,8 +28,8 @@ def test_batches_are_as_few_as_can_be(count: int, limit: int, sizes: list[int]) 
 
 
 def test_throttling_is_a_reason_to_try_again() -> None:
-    with pytest.raises(TryAgain, match="too much") as raised:
-        raise Throttled("too much", after=3, detail="429")
+    with pytest.raises(RetryableError, match="too much") as raised:
+        raise ThrottledError("too much", after=3, detail="429")
     assert (raised.value.message, raised.value.after, raised.value.detail) == ("too much", 3, "429")
     assert not raised.value.unknown
 

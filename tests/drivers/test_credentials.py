@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from stead.drivers import registry
-from stead.drivers.base import VM, Driver, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
+from stead.drivers.base import VM, Driver, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
 from stead.drivers.ec2.driver import Config as Ec2
 from stead.drivers.openstack.settings import Config as OpenStack
 from stead.drivers.settings import secret
@@ -128,7 +128,7 @@ async def test_an_access_key_that_was_changed_is_used_without_a_restart(
     await driver.describe([member])
     assert await calls(ec2_cloud, second) == []
     await refuse_once(ec2_cloud, first, code)
-    with pytest.raises(TryAgain, match="the credentials have changed") as raised:
+    with pytest.raises(RetryableError, match="the credentials have changed") as raised:
         await driver.describe([member])
     assert not raised.value.unknown
     await driver.describe([member])
@@ -147,7 +147,7 @@ async def test_an_access_key_that_is_wrong_and_stays_so_is_a_refusal(ec2_cloud: 
     }
     driver = registry.make("ec2", config)
     await refuse_once(ec2_cloud, account, "AuthFailure")
-    with pytest.raises(Permanent, match="AuthFailure"):
+    with pytest.raises(PermanentError, match="AuthFailure"):
         await driver.describe([Member(path="/a/b/c/d", token="token")])
     await driver.close()
 
@@ -166,7 +166,7 @@ class Chatty:
 
     async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
         if verb == "create":
-            raise Permanent(f"no: Authorization: {SECRET}", detail=f"sent {SECRET}")
+            raise PermanentError(f"no: Authorization: {SECRET}", detail=f"sent {SECRET}")
         if verb == "reboot":
             raise KeyError(f"oh {SECRET}") from ValueError(f"from {SECRET}")
         return [Result(path=m.path, ok=False, error=f"no {SECRET}", facts={"a": [{SECRET: SECRET}]}) for m in members]
@@ -188,7 +188,7 @@ async def test_nothing_secret_leaves_a_driver(monkeypatch: pytest.MonkeyPatch) -
     KNOWN.remember(SECRET)
     driver: Driver = registry.make("chatty", {})
     member = Member(path="/a", token="t")
-    with pytest.raises(Permanent) as refused:
+    with pytest.raises(PermanentError) as refused:
         await driver.perform("create", [member], "o")
     assert (refused.value.message, refused.value.detail) == ("no: Authorization: ***", "sent ***")
     with pytest.raises(KeyError) as broken:
@@ -213,6 +213,6 @@ async def test_what_ec2_repeats_of_what_boto_found_by_itself_is_taken_out(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", found)
     driver = registry.make("ec2", {"region": REGION, "endpoint_url": ec2_cloud.url, "timeout": 30})
     await refuse_once(ec2_cloud, account, "AuthFailure", message=f"you said {found}")
-    with pytest.raises(Permanent, match=r"AuthFailure: you said \*\*\*"):
+    with pytest.raises(PermanentError, match=r"AuthFailure: you said \*\*\*"):
         await driver.describe([Member(path="/a/b/c/d", token="token")])
     await driver.close()

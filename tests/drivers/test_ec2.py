@@ -19,7 +19,7 @@ from stead.controller.admission.request import Accepted
 from stead.dev.children import free_port
 from stead.dev.engines import Nats
 from stead.drivers import registry
-from stead.drivers.base import MOVING, PROBE, Driver, Permanent, Throttled, TryAgain
+from stead.drivers.base import MOVING, PROBE, Driver, PermanentError, RetryableError, ThrottledError
 from stead.drivers.ec2.driver import Config, Ec2Driver
 from stead.drivers.ec2.errors import PAUSE, THROTTLING
 from stead.drivers.ec2.instances import LIMIT
@@ -229,7 +229,7 @@ class TestErrors:
         self, driver: Ec2Driver, world: Ec2World, code: str
     ) -> None:
         await world.fault("*", **refusal(400, code))
-        with pytest.raises(Throttled, match=code) as raised:
+        with pytest.raises(ThrottledError, match=code) as raised:
             await driver.describe([world.member()])
         assert (raised.value.after, raised.value.unknown) == (PAUSE, False)
 
@@ -249,18 +249,18 @@ class TestErrors:
         self, driver: Ec2Driver, world: Ec2World, fault: Mapping[str, Any], unknown: bool
     ) -> None:
         await world.fault("create", **fault)
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [world.member()], "order-create")
         assert raised.value.unknown == unknown
-        assert not isinstance(raised.value, Throttled)
+        assert not isinstance(raised.value, ThrottledError)
         assert await world.calls("create") == 1  # nobody but us tries again
 
     async def test_what_is_not_allowed_is_permanent(self, driver: Ec2Driver, world: Ec2World) -> None:
         made = await create(driver, world)
         await world.fault("*", **refusal(403, "UnauthorizedOperation"))
-        with pytest.raises(Permanent, match="UnauthorizedOperation"):
+        with pytest.raises(PermanentError, match="UnauthorizedOperation"):
             await driver.perform("suspend", made, "order-suspend")
-        with pytest.raises(Permanent, match="UnauthorizedOperation"):
+        with pytest.raises(PermanentError, match="UnauthorizedOperation"):
             await driver.describe(made)
         (result,) = await driver.perform("create", [world.member()], "order-create")
         assert (result.ok, result.permanent) == (False, True)
@@ -268,7 +268,7 @@ class TestErrors:
 
     async def test_a_server_that_is_not_there_did_nothing(self, world: Ec2World) -> None:
         driver = world.driver(endpoint_url=f"http://127.0.0.1:{free_port()}")
-        with pytest.raises(TryAgain, match="cannot be reached") as raised:
+        with pytest.raises(RetryableError, match="cannot be reached") as raised:
             await driver.perform("create", [world.member()], "order-create")
         assert not raised.value.unknown
         await driver.close()
@@ -286,7 +286,7 @@ class TestErrors:
         async with saying(trickle) as url:
             driver = world.driver(endpoint_url=url, timeout=0.5)
             began = time.monotonic()
-            with pytest.raises(TryAgain) as raised:
+            with pytest.raises(RetryableError) as raised:
                 await driver.perform("create", [world.member()], "order-create")
             assert time.monotonic() - began < 20  # its headers alone would last thirty
             over.set()
@@ -300,7 +300,7 @@ class TestErrors:
         orders = [driver.perform("create", [world.member()], "order-create") for _ in range(20)]
         raised = await asyncio.gather(*orders, return_exceptions=True)
         assert time.monotonic() - began < 5 * driver.longest_call
-        errors = [error for error in raised if isinstance(error, TryAgain)]
+        errors = [error for error in raised if isinstance(error, RetryableError)]
         assert len(errors) == 20
         unsent = [error for error in errors if not error.unknown]
         assert 4 <= len(unsent) < 20
@@ -348,7 +348,7 @@ class TestLaunch:
 
     async def test_a_spec_that_is_no_text_is_never_sent(self, driver: Ec2Driver, world: Ec2World) -> None:
         member = msgspec.structs.replace(world.member(), spec={"image": 7, "spec": "t3.micro"})
-        with pytest.raises(Permanent, match="ImageId"):
+        with pytest.raises(PermanentError, match="ImageId"):
             await driver.perform("create", [member], "order-create")
         assert await world.calls("create") == 0
 
@@ -420,7 +420,7 @@ class TestConfig:
         monkeypatch.delenv("AWS_ACCESS_KEY_ID")
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         driver = world.driver()
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [world.member()], "order-create")
         assert not raised.value.unknown
         assert await world.calls("create") == 0

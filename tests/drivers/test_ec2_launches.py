@@ -11,7 +11,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from stead.drivers.base import PROBE, Member, Throttled, TryAgain
+from stead.drivers.base import PROBE, Member, RetryableError, ThrottledError
 from stead.drivers.ec2.driver import Ec2Driver
 from stead.drivers.ec2.instances import AT_ONCE
 from stead.drivers.ec2.launches import token_of
@@ -90,7 +90,7 @@ class TestOnce:
     ) -> None:
         members = world.launch(4)
         await world.lose_reply("create")
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", members[:2], "order-create")
         assert raised.value.unknown
         seen = await until(driver, "Running", *members)  # by tag and place: there are no ids
@@ -139,7 +139,7 @@ class TestFailure:
     async def test_where_there_is_no_room_for_all_none_is_made(self, driver: Ec2Driver, world: Ec2World) -> None:
         members = world.launch(3)
         await world.hand(room=2)
-        with pytest.raises(TryAgain, match="InsufficientInstanceCapacity: There is room for 2") as raised:
+        with pytest.raises(RetryableError, match="InsufficientInstanceCapacity: There is room for 2") as raised:
             await driver.perform("create", members, "order-create")
         assert not raised.value.unknown
         assert await world.launched(members[0]) == []
@@ -169,7 +169,7 @@ class TestFailure:
     ) -> None:
         one, two = world.launch(2), world.launch(2)
         await world.lose_reply("create")
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [*one, *two], "order-create")
         assert raised.value.unknown
         await create(driver, [*one, *two])
@@ -178,7 +178,7 @@ class TestFailure:
     async def test_throttling_slows_the_lane_and_makes_nothing(self, driver: Ec2Driver, world: Ec2World) -> None:
         one, two = world.launch(2), world.launch(2)
         await world.throttle(3)
-        with pytest.raises(Throttled) as raised:
+        with pytest.raises(ThrottledError) as raised:
             await driver.perform("create", [*one, *two], "order-create")
         assert (raised.value.after, raised.value.unknown) == (3, False)
         await world.heal()

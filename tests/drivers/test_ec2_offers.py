@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from stead.drivers.base import Throttled, TryAgain
+from stead.drivers.base import RetryableError, ThrottledError
 from stead.drivers.ec2.driver import Ec2Driver
 from tests.drivers.conformance import known, until
 from tests.drivers.ec2 import Ec2Cloud, Ec2World
@@ -56,11 +56,11 @@ class TestTypes:
 
     async def test_no_answer_is_not_no(self, driver: Ec2Driver, world: Ec2World) -> None:
         await world.throttle(2)
-        with pytest.raises(Throttled):
+        with pytest.raises(ThrottledError):
             await driver.lacks("spec", "t3.micro")
         await world.heal()
         await world.silence()
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.lacks("image", "ami-12345678")
 
 
@@ -114,7 +114,7 @@ class TestImages:
         first = await image(world, "web")
         members = world.launch(2, image="web")
         await world.lose_reply("create")
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("create", members, "order-create")
         await image(world, "web")
         made = known(members, await driver.perform("create", members, "order-create"))

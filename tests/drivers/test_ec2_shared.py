@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stead.drivers.base import MOVING, Member, Permanent, Throttled, TryAgain
+from stead.drivers.base import MOVING, Member, PermanentError, RetryableError, ThrottledError
 from stead.drivers.ec2.driver import Ec2Driver
 from stead.drivers.ec2.securitygroups import rules
 from stead.lifecycle.rows import ABSENT, BROKEN
@@ -117,7 +117,7 @@ class TestNetwork:
     ) -> None:
         member = world.thing("network")
         await world.fault(step, do=fault, times=1)
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         word = {("CreateVpc", "drop"): ABSENT, ("CreateRoute", "lose"): "Available"}.get((step, fault), BROKEN)
@@ -144,7 +144,7 @@ class TestNetwork:
     async def test_one_that_is_half_made_is_moving_while_its_vpc_is(self, driver: Ec2Driver, world: Ec2World) -> None:
         await world.hand(delay=3600, faults={"CreateSubnet": [{"do": "drop"}]})
         member = world.thing("network")
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("create", [member], "order-create")
         assert await look(driver, member) == [MOVING]
 
@@ -152,7 +152,7 @@ class TestNetwork:
         member = world.thing("network")
         await world.hand(hidden=True, faults={"CreateVpc": [{"do": "lose", "times": 1}]})
         for _ in range(2):  # the answer to the first is lost; the second does not see what it has made
-            with pytest.raises(TryAgain):
+            with pytest.raises(RetryableError):
                 await driver.perform("create", [member], "order-create")
         await world.heal()
         assert (await parts(world))["Vpcs"] == 2
@@ -166,13 +166,13 @@ class TestNetwork:
     ) -> None:
         member = world.thing("network")
         await world.fault("CreateSubnet", do="drop", times=1)
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("create", [member], "order-create")
         await world.hand(hidden=True)
-        with pytest.raises(TryAgain, match="does not show yet") as raised:
+        with pytest.raises(RetryableError, match="does not show yet") as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
-        with pytest.raises(TryAgain, match="does not know yet"):  # its subnet is there, unseen
+        with pytest.raises(RetryableError, match="does not know yet"):  # its subnet is there, unseen
             await driver.perform("create", [member], "order-create")
         await world.heal()
         assert await look(driver, member) == ["Available"]
@@ -222,18 +222,18 @@ class TestNetwork:
     ) -> None:
         member = world.thing("network")
         await world.throttle(2)
-        with pytest.raises(Throttled) as raised:
+        with pytest.raises(ThrottledError) as raised:
             await driver.perform("create", [member], "order-create")
         assert not raised.value.unknown
         await world.heal()
         await world.fault("CreateSubnet", do="refuse", status=503, code="RequestLimitExceeded", after=2)
-        with pytest.raises(Throttled) as raised:
+        with pytest.raises(ThrottledError) as raised:
             await driver.perform("create", [member], "order-create")
         assert (raised.value.unknown, raised.value.after) == (True, 2)
         await world.heal()
         slow = {"do": "refuse", "status": 503, "code": "SlowDown"}
         await world.hand(faults={"DescribeSubnets": [{"times": 1}, slow]})  # the look at the end of it
-        with pytest.raises(Throttled) as raised:
+        with pytest.raises(ThrottledError) as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         await world.heal()
@@ -258,7 +258,7 @@ class TestNetwork:
     ) -> None:
         made = await create(driver, world.thing("network"))
         await world.fault(step, do=fault, times=1)
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("delete", [made], "order-delete")
         assert raised.value.unknown
         await delete(driver, made)
@@ -335,7 +335,7 @@ class TestSecurityGroup:
         network = await create(driver, world.thing("network"))
         member = world.thing("securitygroup", shared={"network": network.facts})
         await world.fault(step, do=fault, times=1)
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         words = {("CreateSecurityGroup", "drop"): ABSENT, ("AuthorizeSecurityGroupIngress", "lose"): "Available"}
@@ -360,7 +360,7 @@ class TestSecurityGroup:
         member = world.thing("securitygroup", shared={"network": network.facts})
         step = "AuthorizeSecurityGroupIngress"
         await world.fault(step, do="refuse", status=400, code="InvalidGroup.NotFound")
-        with pytest.raises(TryAgain, match="does not know yet") as raised:
+        with pytest.raises(RetryableError, match="does not know yet") as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         await world.fault(step, do="refuse", status=400, code="InvalidPermission.Duplicate")
@@ -453,7 +453,7 @@ class TestKey:
     async def test_after_a_lost_reply_it_is_adopted(self, driver: Ec2Driver, world: Ec2World) -> None:
         member = world.thing("sshkey", publicKey=PUBLIC)
         await world.fault("ImportKeyPair", do="lose", times=1)
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         await create(driver, member)
@@ -526,7 +526,7 @@ class TestAll:
         await world.silence()
         for thing in things:
             for call in (driver.describe([thing]), driver.perform("delete", [thing], "order-delete")):
-                with pytest.raises(TryAgain):
+                with pytest.raises(RetryableError):
                     await call
 
     async def test_what_is_not_allowed_is_told(self, driver: Ec2Driver, world: Ec2World) -> None:
@@ -537,7 +537,7 @@ class TestAll:
                 (result,) = await driver.perform(verb, [thing], f"order-{verb}")
                 assert (result.ok, result.permanent) == (False, True)
                 assert result.error.startswith("UnauthorizedOperation")
-            with pytest.raises(Permanent):
+            with pytest.raises(PermanentError):
                 await driver.describe([thing])
 
     async def test_each_is_made_one_at_a_time_and_knows_its_verbs(self, driver: Ec2Driver, world: Ec2World) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from stead.drivers import registry
-from stead.drivers.base import MOVING, TryAgain
+from stead.drivers.base import MOVING, RetryableError
 from stead.drivers.libvirt import domains, nodes, volumes
 from stead.drivers.libvirt.domains import Domain
 from stead.drivers.libvirt.driver import LibvirtDriver
@@ -182,7 +182,7 @@ class TestMoves:
         machine = await deployed(driver, world)
         await asyncio.to_thread(world.daemons["n2"].crash)
         moving = changed(machine, spec={**machine.spec, "node": "n2"})
-        with pytest.raises(TryAgain, match="n2 does not answer") as error:
+        with pytest.raises(RetryableError, match="n2 does not answer") as error:
             await driver.perform("migrate", [moving], "order")
         assert not error.value.unknown
         assert await look(driver, machine) == [RUNNING]
@@ -221,12 +221,12 @@ class TestDaemons:
         machine = await deployed(driver, world)
         await asyncio.to_thread(world.daemons["n1"].crash)
         for _ in range(2):
-            with pytest.raises(TryAgain, match="answer"):
+            with pytest.raises(RetryableError, match="answer"):
                 await driver.describe([machine])
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.inventory()
         for verb in ("pause", "reboot", "destroy"):
-            with pytest.raises(TryAgain) as error:
+            with pytest.raises(RetryableError) as error:
                 await driver.perform(verb, [machine], "order")
             assert not error.value.unknown
         await world.heal()
@@ -241,7 +241,7 @@ class TestDaemons:
     ) -> None:
         machine = world.member("machine")
         monkeypatch.setattr(Domain, "start", cut(world.daemons["n1"]))
-        with pytest.raises(TryAgain) as error:
+        with pytest.raises(RetryableError) as error:
             await driver.perform("deploy", [machine], "order")
         assert error.value.unknown  # it was defined before
         monkeypatch.undo()
@@ -254,7 +254,7 @@ class TestDaemons:
     ) -> None:
         machine = world.member("machine")
         monkeypatch.setattr(Domain, "start", cut(world.daemons["n1"]))
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("deploy", [machine], "order")
         monkeypatch.undo()
         assert await world.there(machine) == {"n1": HALTED}
@@ -270,7 +270,7 @@ class TestDaemons:
         machine = await deployed(driver, world)
         await world.silence("n1")
         began = time.monotonic()
-        with pytest.raises(TryAgain) as error:
+        with pytest.raises(RetryableError) as error:
             await driver.perform("pause", [machine], "order")
         assert 4 < time.monotonic() - began < 30
         assert not error.value.unknown  # it was still looking
@@ -287,15 +287,15 @@ class TestDaemons:
         while not looking.done():
             await asyncio.sleep(0.01)
             turns += 1
-        assert isinstance(looking.exception(), TryAgain)
+        assert isinstance(looking.exception(), RetryableError)
         assert turns > 20
 
     async def test_a_node_that_nobody_told_of_is_no_absence(self, driver: LibvirtDriver, world: LibvirtWorld) -> None:
         machine, other = await deployed(driver, world), await deployed(driver, world, node="n2")
         partial = world.driver(nodes={"n2": world.daemons["n2"].address("test")})
-        with pytest.raises(TryAgain, match="node n1"):
+        with pytest.raises(RetryableError, match="node n1"):
             await partial.describe([machine])
-        with pytest.raises(TryAgain, match="node n1"):
+        with pytest.raises(RetryableError, match="node n1"):
             await partial.perform("stop", [machine], "order")
         assert await look(partial, machine, other) == [MOVING, RUNNING]
         await partial.close()
@@ -305,9 +305,9 @@ class TestDaemons:
         disk = await act(driver, "create", world.member("disk", size=1))
         away = world.folder.rename(world.folder.with_name("away"))
         for member in (machine, disk):
-            with pytest.raises(TryAgain, match="pool"):
+            with pytest.raises(RetryableError, match="pool"):
                 await driver.describe([member])
-        with pytest.raises(TryAgain, match="pool"):
+        with pytest.raises(RetryableError, match="pool"):
             await driver.inventory()
         away.rename(world.folder)
         assert await look(driver, machine) == [RUNNING]
@@ -376,7 +376,7 @@ class TestBorders:
         image = world.member("image", file=str(source))
         pool, name = Pool(world.folder), named(image.token)
         for _ in range(3):  # each has time for one piece and no more
-            with pytest.raises(TryAgain, match="still being copied"):
+            with pytest.raises(RetryableError, match="still being copied"):
                 volumes.copy(source, pool.file("images", name, ".img"), OnePiece(0))
         monkeypatch.undo()
         assert not world.volume(image)

@@ -19,7 +19,7 @@ from stead.bus import Bus
 from stead.controller.admission.request import Accepted
 from stead.dev.engines import Nats
 from stead.drivers import registry
-from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
+from stead.drivers.base import MOVING, PROBE, PermanentError, RetryableError, ThrottledError
 from stead.drivers.lxd.driver import LxdDriver
 from stead.drivers.lxd.making import mark_of, name_of
 from stead.lifecycle.events import Request
@@ -108,7 +108,7 @@ class TestCreate:
     ) -> None:
         member = world.member()
         world.proxy.lost.append(lost)
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         assert world.proxy.lost == []
@@ -121,7 +121,7 @@ class TestCreate:
     ) -> None:
         member = world.member()
         world.proxy.lost.append(of_wait)
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("create", [member], "order-create")
         assert await look(driver, member) == [MOVING]
         hasty = world.driver(grace=0, timeout=1)
@@ -176,7 +176,7 @@ class TestCreate:
         self, driver: LxdDriver, world: LxdWorld, spec: Mapping[str, Any], message: str
     ) -> None:
         member = world.member(**spec)
-        with pytest.raises(Permanent, match=message):
+        with pytest.raises(PermanentError, match=message):
             await driver.perform("create", [member], "order-create")
         assert await look(driver, member) == [ABSENT]
 
@@ -190,7 +190,7 @@ class TestCreate:
     async def test_an_error_of_lxd_is_no_reason_to_doubt_that_nothing_was_done(
         self, driver: LxdDriver, world: LxdWorld
     ) -> None:
-        with pytest.raises(TryAgain, match="doesn't exist") as raised:
+        with pytest.raises(RetryableError, match="doesn't exist") as raised:
             await driver.perform("create", [world.member(spec="no-such-profile")], "order-create")
         assert not raised.value.unknown
 
@@ -247,7 +247,7 @@ class TestChange:
         stopping = asyncio.create_task(world.change(made, "stop"))
         await until(driver, MOVING, made)
         for _ in range(3):  # a busy machine may not even be told in time that LXD is at it
-            with pytest.raises(TryAgain) as raised:
+            with pytest.raises(RetryableError) as raised:
                 await hasty.perform("reboot", [made], "order-reboot")
             assert not raised.value.unknown
             if "still at it" in raised.value.message:
@@ -283,7 +283,7 @@ class TestChange:
     async def test_a_lost_reboot_may_have_been_done(self, driver: LxdDriver, world: LxdWorld) -> None:
         (made,) = await create(driver, world)
         await world.lose_reply("reboot")
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("reboot", [made], "order-reboot")
         assert raised.value.unknown
         await until(driver, "Running", made)
@@ -326,7 +326,7 @@ class TestTerminate:
     async def test_what_was_interrupted_is_finished(self, driver: LxdDriver, world: LxdWorld, lost: str) -> None:
         (made,) = await create(driver, world)
         await world.lose_reply(lost)
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("terminate", [made], "order-terminate")
         assert raised.value.unknown
         known([made], await driver.perform("terminate", [made], "order-terminate"))
@@ -390,11 +390,11 @@ class TestOffers:
 
     async def test_no_answer_is_not_no(self, driver: LxdDriver, world: LxdWorld) -> None:
         await world.silence()
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.lacks("image", "tiny")
         elsewhere = world.driver(project="nowhere")
         await world.heal()
-        with pytest.raises(Permanent, match="no project nowhere"):
+        with pytest.raises(PermanentError, match="no project nowhere"):
             await elsewhere.lacks("spec", "small")
         await elsewhere.close()
 
@@ -405,13 +405,13 @@ class TestAnswers:
     async def test_a_project_that_is_not_there_is_no_empty_one(self, world: LxdWorld) -> None:
         driver = world.driver(project="nowhere")
         for call in (driver.describe([world.member()]), driver.inventory()):
-            with pytest.raises(Permanent, match="no project nowhere"):
+            with pytest.raises(PermanentError, match="no project nowhere"):
                 await call
         await driver.close()
 
     async def test_a_socket_that_is_not_there(self, world: LxdWorld) -> None:
         driver = world.driver(socket="/nowhere/unix.socket")
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [world.member()], "order-create")
         assert not raised.value.unknown
         await driver.close()
@@ -422,7 +422,7 @@ class TestAnswers:
         await driver.describe([member])
         world.proxy.held = with_verb("create")
         began = time.monotonic()
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         assert time.monotonic() - began < driver.longest_call + 10
@@ -435,7 +435,7 @@ class TestAnswers:
         (made,) = await create(driver, world)
         answer = saying(status, "Content-Length: 4", body="what")
         world.proxy.instead = lambda request: answer if request.verb == PROBE else None
-        with pytest.raises((Permanent, TryAgain)):
+        with pytest.raises((PermanentError, RetryableError)):
             await driver.describe([made])
 
     @pytest.mark.parametrize(("status", "unknown"), [("503 Busy", False), ("502 Bad Gateway", True)])
@@ -443,7 +443,7 @@ class TestAnswers:
         member = world.member()
         answer = saying(status, "Retry-After: 3", "Content-Length: 0")
         world.proxy.instead = lambda request: answer if request.verb == "create" else None
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [member], "order-create")
         assert (raised.value.unknown, raised.value.after) == (unknown, 3)
 
@@ -452,7 +452,7 @@ class TestAnswers:
     ) -> None:
         answer = saying("429 Too Many Requests", "Content-Length: 0")
         world.proxy.instead = lambda request: answer if request.verb == "resume" else None
-        with pytest.raises(Throttled) as raised:
+        with pytest.raises(ThrottledError) as raised:
             await driver.perform("create", [world.member()], "order-create")
         assert raised.value.unknown
 

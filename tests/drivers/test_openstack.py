@@ -8,9 +8,18 @@ import msgspec
 import pytest
 
 from stead.drivers import registry
-from stead.drivers.base import MOVING, PROBE, VM, Member, Permanent, Throttled, TryAgain
+from stead.drivers.base import MOVING, PROBE, VM, Member, PermanentError, RetryableError, ThrottledError
 from stead.drivers.openstack import groups, rules
-from stead.drivers.openstack.errors import REQUEST, Refused, TooLate, Unanswered, Unsent, meaning, refusal, words
+from stead.drivers.openstack.errors import (
+    REQUEST,
+    DeadlineError,
+    NoAnswerError,
+    NotSentError,
+    RejectedError,
+    meaning,
+    refusal,
+    words,
+)
 from stead.drivers.openstack.keys import key_name, token_of
 from stead.drivers.openstack.wire import Link, Server, mark, marked, next_page, tag_of
 from stead.lifecycle.rows import ABSENT, BROKEN
@@ -68,7 +77,7 @@ class TestSettings:
 
     async def test_where_nobody_listens_is_an_error_and_no_absence(self) -> None:
         driver = registry.make("openstack", {"region": "blue", **USER, "timeout": 5})
-        with pytest.raises(TryAgain, match="cannot be reached") as raised:
+        with pytest.raises(RetryableError, match="cannot be reached") as raised:
             await driver.describe([Member(path="/a", token="t")])
         assert not raised.value.unknown
         await driver.close()
@@ -149,7 +158,7 @@ def test_what_a_verb_does_in_a_state(
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused(rule: Any, says: str) -> None:
-    with pytest.raises(Permanent) as raised:
+    with pytest.raises(PermanentError) as raised:
         groups.rules_of(Member(path="/a", token="t", spec={"rules": [rule]}))
     assert says in raised.value.message
 
@@ -224,16 +233,16 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("status", "headers", "kind", "unknown"),
         [
-            (429, {"retry-after": "2.5"}, Throttled, False),
-            (413, {}, Throttled, False),
-            (401, {REQUEST: "r"}, TryAgain, False),
-            (403, {REQUEST: "r"}, Refused, None),
-            (404, {REQUEST: "r"}, Refused, None),
-            (404, {}, TryAgain, True),
-            (409, {REQUEST: "r"}, Refused, None),
-            (300, {REQUEST: "r"}, TryAgain, True),
-            (500, {REQUEST: "r"}, TryAgain, True),
-            (503, {}, TryAgain, True),
+            (429, {"retry-after": "2.5"}, ThrottledError, False),
+            (413, {}, ThrottledError, False),
+            (401, {REQUEST: "r"}, RetryableError, False),
+            (403, {REQUEST: "r"}, RejectedError, None),
+            (404, {REQUEST: "r"}, RejectedError, None),
+            (404, {}, RetryableError, True),
+            (409, {REQUEST: "r"}, RejectedError, None),
+            (300, {REQUEST: "r"}, RetryableError, True),
+            (500, {REQUEST: "r"}, RetryableError, True),
+            (503, {}, RetryableError, True),
         ],
     )
     def test_an_answer_says_whether_it_was_done(
@@ -243,9 +252,9 @@ class TestErrors:
         assert type(error) is kind
         assert getattr(error, "unknown", None) is unknown
 
-    @pytest.mark.parametrize("error", [TooLate(), Unsent(), Unanswered(), RuntimeError()])
+    @pytest.mark.parametrize("error", [DeadlineError(), NotSentError(), NoAnswerError(), RuntimeError()])
     def test_where_nothing_acted_nothing_was_done(self, error: Exception) -> None:
         for acted in (False, True):
             said = meaning(error, acted=acted)
-            assert isinstance(said, TryAgain)
+            assert isinstance(said, RetryableError)
             assert said.unknown is acted

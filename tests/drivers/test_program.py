@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from stead.drivers import registry
-from stead.drivers.base import Driver, Member, Result, TryAgain
+from stead.drivers.base import Driver, Member, Result, RetryableError
 
 PROGRAM = """#!/bin/sh
 cd "$(dirname "$0")"
@@ -75,12 +75,12 @@ async def test_what_makes_no_sense_in_a_list_hides_nothing_else(driver: Driver, 
     good = {"token": "t-1", "state": "Bright"}
     (tmp_path / "answer").write_text(json.dumps([7, {"token": None, "state": "Bright"}, good, {"token": "t-2"}, []]))
     assert [found.token for found in await driver.inventory()] == ["t-1"]
-    with pytest.raises(TryAgain):
+    with pytest.raises(RetryableError):
         await driver.describe([LAMP])
 
 
 async def test_no_answer_is_no_absence(driver: Driver) -> None:
-    with pytest.raises(TryAgain):
+    with pytest.raises(RetryableError):
         await driver.describe([LAMP])
 
 

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from stead.dev.children import free_port, wait_until
-from stead.drivers.base import MOVING, Member, Permanent, TryAgain
+from stead.drivers.base import MOVING, Member, PermanentError, RetryableError
 from stead.drivers.sim.driver import LIMIT, SimDriver
 from stead.lifecycle.rows import ABSENT, BROKEN
 from tests.drivers.cloud import SimCloud, SimWorld
@@ -165,10 +165,10 @@ class TestAccounts:
         (made,) = await create(driver, world)
         never = world.member()
         await world.fault(kind="throttle", times=1)
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("suspend", [made], "order-suspend")
         await world.lose_reply("suspend")
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("suspend", [made, never], "order-suspend")
         await driver.describe([made, never])
         id = made.facts["id"]
@@ -255,7 +255,7 @@ class TestServer:
                     members = [world.member() for _ in range(3)]
                     try:
                         answered.extend(known(members, await driver.perform("create", members, "order-create")))
-                    except TryAgain:
+                    except RetryableError:
                         return
 
             makers = asyncio.gather(*(make() for _ in range(8)))
@@ -277,7 +277,7 @@ class TestServer:
             for world in (known_place, unknown):
                 driver = world.driver()
                 if world is unknown:
-                    with pytest.raises(Permanent, match="unknown"):
+                    with pytest.raises(PermanentError, match="unknown"):
                         await driver.perform("create", [world.member()], "order")
                 else:
                     await create(driver, world)
@@ -331,7 +331,7 @@ class TestDriver:
 
         async with saying(talk) as url:
             driver = world.driver(url=url)
-            with pytest.raises(TryAgain, match="no sense") as raised:
+            with pytest.raises(RetryableError, match="no sense") as raised:
                 await driver.perform("reboot", [world.member()], "order")
             assert raised.value.unknown
             await driver.close()
@@ -347,7 +347,7 @@ class TestDriver:
         async with saying(talk) as url:
             driver = world.driver(url=url, timeout=0.3)
             began = time.monotonic()
-            with pytest.raises(TryAgain, match="did not come") as raised:
+            with pytest.raises(RetryableError, match="did not come") as raised:
                 await driver.perform("reboot", [world.member()], "order")
             assert raised.value.unknown
             assert time.monotonic() - began < 30
@@ -355,7 +355,7 @@ class TestDriver:
 
     async def test_what_was_never_sent_was_not_done(self, world: SimWorld) -> None:
         driver = world.driver(url=f"http://127.0.0.1:{free_port()}")
-        with pytest.raises(TryAgain) as unreachable:
+        with pytest.raises(RetryableError) as unreachable:
             await driver.perform("create", [world.member()], "order")
         assert not unreachable.value.unknown
         await driver.close()

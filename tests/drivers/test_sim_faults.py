@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from stead.drivers.base import Permanent, Throttled, TryAgain
+from stead.drivers.base import PermanentError, RetryableError, ThrottledError
 from stead.drivers.sim.driver import SimDriver
 from stead.drivers.sim.faults import Call, Fail, Latency, Lost, Plan, Throttle, Weather
 from stead.lifecycle.rows import ABSENT
@@ -121,7 +121,7 @@ class TestCalls:
     async def test_drop_breaks_the_connection_and_does_nothing(self, driver: SimDriver, world: SimWorld) -> None:
         member = world.member()
         await world.fault(kind="drop", times=1)
-        with pytest.raises(TryAgain) as broken:
+        with pytest.raises(RetryableError) as broken:
             await driver.perform("create", [member], "order")
         assert broken.value.unknown  # from this side it looks like a lost reply
         assert await world.made(member.token) == 0
@@ -131,7 +131,7 @@ class TestCalls:
         (made,) = await create(driver, world)
         for verb, state in (("suspend", "Suspended"), ("resume", "Running"), ("terminate", ABSENT)):
             await world.lose_reply(verb)
-            with pytest.raises(TryAgain) as lost:
+            with pytest.raises(RetryableError) as lost:
                 await driver.perform(verb, [made], f"order-{verb}")
             assert lost.value.unknown
             assert await look(driver, made) == [state]
@@ -140,7 +140,7 @@ class TestCalls:
         await world.fault(kind="hang")
         hasty = world.driver(timeout=0.2)
         member = world.member()
-        with pytest.raises(TryAgain) as gave_up:
+        with pytest.raises(RetryableError) as gave_up:
             await hasty.perform("create", [member], "order")
         assert gave_up.value.unknown
         assert await world.made(member.token) == 0
@@ -152,7 +152,7 @@ class TestCalls:
         await eventually(world.recorded, lambda calls: [call["outcome"] for call in calls] == ["hung"])
         assert not call.done()
         await world.heal()
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await call
 
     async def test_late_is_done_at_once_and_answered_later(self, driver: SimDriver, world: SimWorld) -> None:
@@ -175,7 +175,7 @@ class TestCalls:
         await world.fault(kind="latency", verb="create", seconds=3600)
         hasty, patient = world.driver(timeout=0.1), world.driver()
         member = world.member()
-        with pytest.raises(TryAgain) as gave_up:
+        with pytest.raises(RetryableError) as gave_up:
             await hasty.perform("create", [member], "order")
         assert gave_up.value.unknown
         assert await look(patient, member) == [ABSENT]
@@ -192,7 +192,7 @@ class TestCalls:
 
     async def test_throttling_one_region_leaves_the_others_alone(self, driver: SimDriver, world: SimWorld) -> None:
         await world.throttle(1)
-        with pytest.raises(Throttled):
+        with pytest.raises(ThrottledError):
             await driver.perform("create", [world.member()], "order")
         for place in ({"region": f"{world.region}-other"}, {"provider": "gcp"}):
             other = world.driver(**place)
@@ -200,7 +200,8 @@ class TestCalls:
             await other.close()
 
     @pytest.mark.parametrize(
-        ("status", "kind", "unknown"), [(500, TryAgain, True), (503, TryAgain, False), (403, Permanent, None)]
+        ("status", "kind", "unknown"),
+        [(500, RetryableError, True), (503, RetryableError, False), (403, PermanentError, None)],
     )
     async def test_an_error_of_the_whole_call_does_nothing(
         self, driver: SimDriver, world: SimWorld, status: int, kind: type[Exception], unknown: bool | None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stead.drivers.base import Permanent
+from stead.drivers.base import PermanentError
 from stead.drivers.process.folders import Root
 from stead.drivers.process.user_ids import UserIds, check_mapped, parse_range
 
@@ -67,7 +67,7 @@ def test_blocks_and_single_ids_do_not_overlap(file: Path) -> None:
     firsts = [blocks.of(name, none) for name in ("a", "b", "c")]
     assert given == [IDS.start, IDS.start + 1]
     assert firsts == [IDS.start + 10, IDS.start + 20, IDS.start + 30]
-    with pytest.raises(Permanent, match="no user id is left"):
+    with pytest.raises(PermanentError, match="no user id is left"):
         blocks.of("d", none)
 
 
@@ -95,7 +95,7 @@ def test_damaged_file_gives_no_id(file: Path) -> None:
     ids = UserIds(file, IDS)
     ids.of("a", none)
     file.write_text(file.read_text()[:-9])
-    with pytest.raises(Permanent, match="damaged"):
+    with pytest.raises(PermanentError, match="damaged"):
         ids.of("b", none)
 
 
@@ -104,7 +104,7 @@ def test_file_that_others_can_write_is_not_trusted(file: Path, loose: str) -> No
     ids = UserIds(file, IDS)
     ids.of("a", none)
     (file if loose == "file" else file.parent).chmod(0o777)
-    with pytest.raises(Permanent, match="must belong to root"):
+    with pytest.raises(PermanentError, match="must belong to root"):
         ids.of("b", none)
 
 
@@ -112,7 +112,7 @@ def test_file_behind_a_link_is_not_read(tmp_path: Path, file: Path) -> None:
     (tmp_path / "elsewhere").write_text("{}")
     file.parent.mkdir(mode=0o700)
     file.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(Permanent, match=r"ids\.json"):
+    with pytest.raises(PermanentError, match=r"ids\.json"):
         UserIds(file, IDS).of("a", none)
 
 

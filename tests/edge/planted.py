@@ -20,7 +20,7 @@ from stead.bus.messages import FromAgent, FullState, Order, ReportResult, TakeCu
 from stead.cli.main import app
 from stead.controller.execution.executor import TransitionInput
 from stead.controller.observation.listener import Listener
-from stead.drivers.base import Member, ObservedObject, Result, TryAgain
+from stead.drivers.base import Member, ObservedObject, Result, RetryableError
 from stead.drivers.guard import Guarded
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle import events
@@ -53,7 +53,7 @@ def absence_assumed() -> None:
     async def describe(self: SimDriver, members: Sequence[Member]) -> list[ObservedObject]:
         try:
             return await look(self, members)
-        except TryAgain:
+        except RetryableError:
             return [ObservedObject(path=member.path, state=ABSENT) for member in members]
 
     put(SimDriver, "describe", describe)

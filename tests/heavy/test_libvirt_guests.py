@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from stead.drivers.base import Member, TryAgain
+from stead.drivers.base import Member, RetryableError
 from stead.drivers.libvirt.driver import LibvirtDriver
 from stead.drivers.libvirt.pool import named
 from tests.drivers import conformance, libvirt_server
@@ -195,7 +195,7 @@ class TestGuest:
         await eventually(on_its_way, bool)
         await asyncio.sleep(after)
         await asyncio.to_thread(world.daemons[node].crash)
-        with contextlib.suppress(TryAgain):
+        with contextlib.suppress(RetryableError):
             await going
         await asyncio.to_thread(world.daemons[node].heal)
         await eventually(lambda: seen(driver, machine), lambda states: states == [RUNNING])
@@ -215,5 +215,5 @@ async def seen(driver: LibvirtDriver, machine: Member) -> list[str]:
     """What a look shows, if it has an answer."""
     try:
         return await look(driver, machine)
-    except TryAgain:
+    except RetryableError:
         return []

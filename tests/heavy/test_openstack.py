@@ -16,7 +16,7 @@ import pytest
 
 from stead.dev.children import free_port
 from stead.drivers import registry
-from stead.drivers.base import Member, Permanent, Result, Throttled, TryAgain
+from stead.drivers.base import Member, PermanentError, Result, RetryableError, ThrottledError
 from stead.drivers.openstack.driver import OpenStackDriver
 from stead.lifecycle.rows import ABSENT, BROKEN
 from stead.secrets import secret
@@ -126,11 +126,11 @@ class TestOnce:
         member = world.member()
         world.proxy.instead = lambda request: b"" if request.verb == "create" else None
         began = time.monotonic()
-        with pytest.raises(TryAgain) as lost:
+        with pytest.raises(RetryableError) as lost:
             await first.perform("create", [member], "order")
         assert lost.value.unknown
         await world.heal()
-        with pytest.raises(TryAgain, match="somebody else") as early:
+        with pytest.raises(RetryableError, match="somebody else") as early:
             await second.perform("create", [member], "order")
         assert early.value.unknown
         assert 0 < early.value.after <= 2, "it may be there any moment"
@@ -148,7 +148,7 @@ class TestOnce:
         driver = world.driver(timeout=8)
         member = world.member()
         world.proxy.lost.append(of_lock("POST"))
-        with pytest.raises(TryAgain) as lost:
+        with pytest.raises(RetryableError) as lost:
             await driver.perform("create", [member], "order")
         assert not lost.value.unknown
         known([member], await follow(driver, member))
@@ -175,7 +175,7 @@ class TestOnce:
     ) -> None:
         member = world.member()
         await world.lose_reply("create")
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("create", [member], "order")
         assert len(await world.locks()) == 1
         await until(driver, "Running", member)
@@ -216,7 +216,7 @@ async def follow(driver: OpenStackDriver, member: Member) -> list[Result]:
     for _ in range(10):
         try:
             return await driver.perform("create", [member], "order")
-        except TryAgain as error:
+        except RetryableError as error:
             await asyncio.sleep(error.after)
     raise AssertionError("it is still said that it may work later")
 
@@ -282,7 +282,7 @@ class TestStates:
     ) -> None:
         (made,) = await create(driver, world)
         await world.lose_reply("reboot")
-        with pytest.raises(TryAgain) as lost:
+        with pytest.raises(RetryableError) as lost:
             await driver.perform("reboot", [made], "order")
         assert lost.value.unknown
         await until(driver, "Running", made)
@@ -296,9 +296,9 @@ class TestErrors:
     async def test_absence_is_said_by_nova_alone(self, driver: OpenStackDriver, world: OpenStackWorld) -> None:
         (made,) = await create(driver, world)
         world.proxy.instead = lambda request: saying("404 Not Found") if request.service == "compute" else None
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.describe([made])
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("terminate", [made], "order")
         await world.heal()
         assert await look(driver, made) == ["Running"]
@@ -309,7 +309,7 @@ class TestErrors:
     ) -> None:
         member = world.member()
         world.proxy.instead = lambda request: saying(status) if request.verb == "create" else None
-        with pytest.raises(TryAgain) as raised:
+        with pytest.raises(RetryableError) as raised:
             await driver.perform("create", [member], "order")
         assert raised.value.unknown
 
@@ -319,7 +319,7 @@ class TestErrors:
         member = world.member()
         throttling = saying("429 Too Many Requests", "Retry-After: 3")
         world.proxy.instead = lambda request: throttling if request.verb == "create" else None
-        with pytest.raises(Throttled) as raised:
+        with pytest.raises(ThrottledError) as raised:
             await driver.perform("create", [member], "order")
         assert (raised.value.after, raised.value.unknown) == (3.0, False)
         await world.heal()
@@ -331,7 +331,7 @@ class TestErrors:
         await driver.describe([world.member()])  # it is logged in now
         world.proxy.held = lambda request: request.service == "image"
         began = time.monotonic()
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("create", [world.member()], "order")
         assert time.monotonic() - began < 8
         await world.heal()
@@ -341,7 +341,7 @@ class TestErrors:
 
     async def test_who_is_not_let_in_may_try_again(self, world: OpenStackWorld) -> None:
         driver = world.driver(password="env:HOME")
-        with pytest.raises(TryAgain, match="does not let us in") as raised:
+        with pytest.raises(RetryableError, match="does not let us in") as raised:
             await driver.perform("create", [world.member()], "order")
         assert not raised.value.unknown
         await driver.close()
@@ -356,24 +356,24 @@ class TestErrors:
         driver = registry.make("openstack", world.config(password=f"file:{file}"))
         await driver.describe([world.member()])
         world.cloud.admin("identity", "/v3")("PATCH", f"/users/{world.user}", user={"password": "another-one"})
-        with pytest.raises(TryAgain, match="does not let us in"):
+        with pytest.raises(RetryableError, match="does not let us in"):
             await driver.describe([world.member()])
         file.write_text("another-one")
-        with pytest.raises(TryAgain, match="the credentials have changed"):
+        with pytest.raises(RetryableError, match="the credentials have changed"):
             await driver.describe([world.member()])
         await driver.describe([world.member()])
         await driver.close()
 
     async def test_where_nobody_listens_nothing_was_done(self, world: OpenStackWorld) -> None:
         driver = world.driver(auth_url=f"http://127.0.0.1:{free_port()}/v3")
-        with pytest.raises(TryAgain, match="cannot be reached") as raised:
+        with pytest.raises(RetryableError, match="cannot be reached") as raised:
             await driver.perform("create", [world.member()], "order")
         assert not raised.value.unknown
         await driver.close()
 
     async def test_a_region_that_is_not_there_is_an_error(self, world: OpenStackWorld) -> None:
         driver = world.driver(region="Nowhere")
-        with pytest.raises(Permanent, match="no such service here"):
+        with pytest.raises(PermanentError, match="no such service here"):
             await driver.describe([world.member()])
         await driver.close()
 
@@ -515,7 +515,7 @@ class TestShared:
         network = world.member("network")
         refused = saying("500 Oh")
         world.proxy.instead = lambda r: refused if r.method == "POST" and r.path.endswith("/subnets") else None
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("create", [network], "order")
         await world.heal()
         assert await look(driver, network) == [BROKEN]
@@ -525,7 +525,7 @@ class TestShared:
         group = world.member("securitygroup")
         rules = "/security-group-rules"
         world.proxy.instead = lambda r: refused if r.method == "POST" and r.path.endswith(rules) else None
-        with pytest.raises(TryAgain):
+        with pytest.raises(RetryableError):
             await driver.perform("create", [group], "order")
         await world.heal()
         made = await make(driver, group)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from stead.cli.main import app
 from stead.drivers import registry
-from stead.drivers.base import VM, FoundObject, Member, ObservedObject, Permanent, Result
+from stead.drivers.base import VM, FoundObject, Member, ObservedObject, PermanentError, Result
 from stead.drivers.settings import read
 from stead.secrets import NOTHING, Secret
 
@@ -43,7 +43,7 @@ class Chatty:
         if name == "raises":
             raise RuntimeError(f"a bug, asked with {self.said}") from ValueError(self.said)
         if name == "refuses":
-            raise Permanent(f"no, for {self.said}", detail=self.said)
+            raise PermanentError(f"no, for {self.said}", detail=self.said)
         facts = {"id": "i", "said": self.said}
         return [Result(path=m.path, ok=name == "works", facts=facts, error=f"no: {self.said}") for m in members]
 

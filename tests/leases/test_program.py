@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stead.drivers import registry
-from stead.drivers.base import Driver, Member, Permanent, TryAgain
+from stead.drivers.base import Driver, Member, PermanentError, RetryableError
 from stead.drivers.program.driver import Config, ProgramDriver
 from tests.leases.lab import Lab, at, terms
 
@@ -84,24 +84,24 @@ async def test_why_it_failed_and_whether_it_may_be_tried_again(
 
 async def test_no_answer_is_no_absence(driver: ProgramDriver, kept: Path) -> None:
     (kept / "look.trouble").write_text("1 alas")
-    with pytest.raises(TryAgain, match="alas"):
+    with pytest.raises(RetryableError, match="alas"):
         await driver.describe([MEMBER])
     (kept / "look.trouble").write_text("0 ")
-    with pytest.raises(TryAgain, match="makes no sense"):
+    with pytest.raises(RetryableError, match="makes no sense"):
         await driver.describe([MEMBER])
 
 
 async def test_what_hangs_is_killed(kept: Path) -> None:
     (kept / "start.trouble").write_text("hang")
     slow = ProgramDriver(Config(program=f"{sys.executable} {kept.parent / 'program.py'} {kept}", timeout=1))
-    with pytest.raises(TryAgain, match="longer than 1 s") as raised:
+    with pytest.raises(RetryableError, match="longer than 1 s") as raised:
         await slow.perform("start", [MEMBER], "order-1")
     assert raised.value.unknown
 
 
 async def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     none = registry.make("program", {"program": str(tmp_path / "none")})
-    with pytest.raises(Permanent, match="cannot be run"):
+    with pytest.raises(PermanentError, match="cannot be run"):
         await none.perform("start", [MEMBER], "order-1")
     with pytest.raises(ValueError, match="no program"):
         registry.make("program", {"program": ""})

@@ -21,7 +21,7 @@ from stead.bus.connection import clock_of
 from stead.client import SyncClient
 from stead.dev.children import wait_until
 from stead.dev.engines import Nats
-from stead.drivers.base import TryAgain
+from stead.drivers.base import RetryableError
 from stead.drivers.ec2.errors import meaning
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
@@ -129,7 +129,7 @@ def test_error_of_a_provider_that_rejects_a_signature_names_the_clock(hours: int
     about = {"HTTPStatusCode": 400, "HTTPHeaders": {"date": there}, "RequestId": "r-1"}
     said = {"Code": "RequestExpired", "Message": "Request has expired."}
     error = meaning(ClientError({"Error": said, "ResponseMetadata": about}, "RunInstances"))
-    assert isinstance(error, TryAgain)
+    assert isinstance(error, RetryableError)
     assert ("the clock of this agent's machine" in error.message) is bool(says)
     if says:
         seconds = re.search(rf"(\d+){says}", error.message)

@@ -16,17 +16,17 @@ from stead.drivers.base import (
     MOVING,
     PROBE,
     Driver,
-    Error,
+    DriverError,
     FoundObject,
     Logs,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     RecoveringDriver,
     Result,
+    RetryableError,
     Tail,
-    Throttled,
-    TryAgain,
+    ThrottledError,
     batches,
 )
 from stead.telemetry import metrics, tracing
@@ -86,7 +86,7 @@ class LaneDriver:
         try:
             return self.driver.batch_limit(PROBE, kind)
         except ValueError as error:
-            raise Permanent(str(error)) from error
+            raise PermanentError(str(error)) from error
 
     async def inventory(self) -> list[FoundObject]:
         """Every object at the provider that carries our tag."""
@@ -97,7 +97,7 @@ class LaneDriver:
         if isinstance(self.driver, RecoveringDriver):
             try:
                 paths = await self._ask(self.driver.recover())
-            except Error as error:
+            except DriverError as error:
                 log.warning("recover.failed error=%r", error.message)
             else:
                 if paths:
@@ -116,10 +116,10 @@ class LaneDriver:
         await self.wait()
         try:
             return await call
-        except Throttled as error:
+        except ThrottledError as error:
             await self.pause(error)
             raise
-        except Error:
+        except DriverError:
             raise
         except Exception as error:
             # A controller may ask about what the driver never made: it gets an answer, and the agent goes on.
@@ -127,11 +127,11 @@ class LaneDriver:
                 message = str(error)[:300]
                 log.warning("driver.call_failed times=%d type=%s error=%r", times, type(error).__name__, message)
             log.debug("driver.call_failed", exc_info=error)
-            raise Permanent(f"the driver cannot say: {type(error).__name__}") from error
+            raise PermanentError(f"the driver cannot say: {type(error).__name__}") from error
 
-    async def pause(self, error: TryAgain) -> None:
+    async def pause(self, error: RetryableError) -> None:
         """Wait as the error says, or have the whole lane wait where the provider throttles it."""
-        if isinstance(error, Throttled):
+        if isinstance(error, ThrottledError):
             self.throttled += 1
             metrics.THROTTLED.inc()
             self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + error.after)
@@ -152,10 +152,10 @@ def _timed(verb: str) -> Iterator[None]:
         with metrics.CALL_TIME.labels(verb).time(), tracing.span(f"driver {verb}", verb=verb):
             yield
         outcome = "answered"
-    except Throttled:
+    except ThrottledError:
         outcome = "throttled"
         raise
-    except TryAgain as error:
+    except RetryableError as error:
         outcome = "unknown" if error.unknown else "try-again"
         raise
     except asyncio.CancelledError:

@@ -22,7 +22,7 @@ from stead.bus.messages import (
     StateSyncRequest,
 )
 from stead.bus.parts import parts_of
-from stead.drivers.base import Error
+from stead.drivers.base import DriverError
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class LaneRequests:
         self.incarnations.meet(request.members)
         try:
             observed = await self.driver.observe(members_of(request.members))
-        except Error as error:
+        except DriverError as error:
             log.info("probe.failed lane=%s error=%r", self.lane, error.message)
             return ProbeReply([], error.message)
         lines = [line_of(each.path, fences[each.path], each) for each in observed if each.path in fences]
@@ -75,7 +75,7 @@ class LaneRequests:
                 near = await self.driver.lacks(want.field, want.name)
                 if near is not None:
                     missing.append(MissingOffer(want, near))
-        except Error as error:
+        except DriverError as error:
             log.info("offers.failed lane=%s error=%r", self.lane, error.message)
             return OffersReply(why=error.message)
         return OffersReply(kinds=sorted(self.driver.kinds), lacks=missing)
@@ -84,7 +84,7 @@ class LaneRequests:
         (member,) = members_of([request.member])
         try:
             tail = await self.driver.logs(member, request.lines, request.since)
-        except Error as error:
+        except DriverError as error:
             log.info("logs.failed lane=%s path=%s error=%r", self.lane, member.path, error.message)
             return LogsReply(why=error.message)
         if tail is None:

@@ -8,7 +8,7 @@ import msgspec
 
 from stead.agent.inventory import facts_of
 from stead.bus.messages import Order, ReportKind, ReportResult
-from stead.drivers.base import MOVING, VM, Error, Member, ObservedObject, Result, TryAgain
+from stead.drivers.base import MOVING, VM, DriverError, Member, ObservedObject, Result, RetryableError
 from stead.lifecycle.rows import ABSENT, BROKEN
 from stead.lifecycle.snapshot import Fence
 
@@ -59,10 +59,10 @@ class OrderResults:
         results = [_outcome(answer, observed.get(answer.path), self.fences[answer.path]) for answer in certain]
         await self.add(paths, results)
 
-    async def fail(self, error: Error, members: Sequence[Member]) -> None:
+    async def fail(self, error: DriverError, members: Sequence[Member]) -> None:
         """Decline the members of which nothing is known. An unknown outcome is not reported: custody runs out."""
         left = [m.path for m in members if m.path in self._left]
-        unknown = isinstance(error, TryAgain) and error.unknown
+        unknown = isinstance(error, RetryableError) and error.unknown
         declined = [] if unknown else [ReportResult(p, self.fences[p], "declined", error=error.message) for p in left]
         await self.add(left, declined)
 
@@ -73,7 +73,7 @@ def with_facts(members: Sequence[Member], results: Sequence[Result]) -> list[Mem
     return [msgspec.structs.replace(m, facts={**m.facts, **new.get(m.path, {})}) for m in members]
 
 
-def abandoned(before: Result, error: Error) -> Result:
+def abandoned(before: Result, error: DriverError) -> Result:
     """The answer for a member that was to be tried again, and could not be."""
     return msgspec.structs.replace(before, ok=False, again=False, permanent=True, error=error.message)
 

@@ -25,12 +25,12 @@ from stead.drivers.base import (
     MOVING,
     PROBE,
     VM,
-    Error,
+    DriverError,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     Result,
-    TryAgain,
+    RetryableError,
     batches,
 )
 from stead.lifecycle.rows import ABSENT
@@ -96,7 +96,7 @@ class OrderExecution:
             return
         try:
             await self._observe(batch, {}, self.results.add_observed)
-        except Error as error:
+        except DriverError as error:
             await self.results.fail(error, batch)
 
     async def _perform(self, batch: Sequence[Member]) -> None:
@@ -114,8 +114,8 @@ class OrderExecution:
             while again:
                 try:
                     answers = {r.path: r for r in await self._call(again, unsure)}
-                except Error as error:
-                    if not answers or (isinstance(error, TryAgain) and error.unknown):
+                except DriverError as error:
+                    if not answers or (isinstance(error, RetryableError) and error.unknown):
                         await self.results.fail(error, again)
                         break
                     answers = {m.path: abandoned(answers[m.path], error) for m in again}
@@ -149,7 +149,7 @@ class OrderExecution:
             return {}
         try:
             return {each.path: each for each in await self.driver.observe_batch(asked)}
-        except Error as error:
+        except DriverError as error:
             log.info("observe.failed order=%d members=%d error=%r", self.order.id, len(asked), error.message)
             return {}
 
@@ -166,8 +166,8 @@ class OrderExecution:
         known = with_facts(waiting, [answers[m.path] for m in waiting])
         try:
             await self._observe(known, ends, report)
-        except Error as error:
-            await self.results.fail(TryAgain(error.message, unknown=True, detail=error.detail), waiting)
+        except DriverError as error:
+            await self.results.fail(RetryableError(error.message, unknown=True, detail=error.detail), waiting)
 
     async def _call(self, batch: Sequence[Member], unsure: set[str]) -> list[Result]:
         """One call, made again while that may help: for a few times; or, where the provider throttles it or cannot be
@@ -178,7 +178,7 @@ class OrderExecution:
             self.check_custody()
             try:
                 return await self.driver.perform(self.order.verb, batch, self.order.token)
-            except TryAgain as error:
+            except RetryableError as error:
                 once = error.unknown and self.order.verb in NOT_REPEATABLE
                 if error.unknown:
                     unsure.update(m.path for m in batch)
@@ -186,10 +186,10 @@ class OrderExecution:
                     error.unknown = not unsure.isdisjoint(m.path for m in batch)
                     raise
                 await self.driver.pause(error)
-            except Permanent as error:
+            except PermanentError as error:
                 if unsure.isdisjoint(m.path for m in batch):
                     raise
-                raise TryAgain(error.message, unknown=True, detail=error.detail) from error
+                raise RetryableError(error.message, unknown=True, detail=error.detail) from error
 
     async def _observe(
         self,
@@ -209,7 +209,7 @@ class OrderExecution:
             await self.driver.wait()
             try:
                 observed = await self.driver.describe(left)
-            except TryAgain as error:
+            except RetryableError as error:
                 if not budget.left(error):
                     raise
                 await self.driver.pause(error)

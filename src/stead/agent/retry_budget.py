@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from stead.bus.messages import Order
-from stead.drivers.base import Throttled, TryAgain, Unreachable
+from stead.drivers.base import RetryableError, ThrottledError, UnreachableError
 
 MAX_PAUSE = 16.0
 """Seconds between two tries to reach a provider, in the end."""
@@ -25,13 +25,13 @@ class RetryBudget:
         self._waits = 0
         self._pause = 1.0
 
-    def left(self, error: TryAgain) -> bool:
+    def left(self, error: RetryableError) -> bool:
         """Whether to call again after this error."""
-        if not isinstance(error, Throttled | Unreachable):
+        if not isinstance(error, ThrottledError | UnreachableError):
             self._failures += 1
             return self._failures < self._tries
         self._waits += 1
-        if isinstance(error, Unreachable):
+        if isinstance(error, UnreachableError):
             error.after = max(error.after, self._pause)
         if time.monotonic() + error.after <= self._until:
             self._pause = min(2 * self._pause, MAX_PAUSE)

@@ -15,7 +15,7 @@ from stead.agent.lane_driver import LaneDriver
 from stead.agent.order_results import Fences
 from stead.agent.session import AgentSession
 from stead.bus.messages import Order, OrderMember, ReportKind, ReportResult
-from stead.drivers.base import Error
+from stead.drivers.base import DriverError
 
 KIND = "cloudlet"
 """The kind of a site."""
@@ -63,7 +63,7 @@ class Site:
                     return []  # the new agent, which this one is now, has reported already that it took over
             else:
                 error = f"this agent, of version {__version__}, does not know {order.verb} of a {order.kind}"
-        except Error as failed:
+        except DriverError as failed:
             error = failed.message
         kind: ReportKind = "failed" if error else "succeeded"
         return [ReportResult(path, fence, kind, facts=facts, error=error) for path, fence in fences.items()]
@@ -89,7 +89,7 @@ class Site:
             try:
                 found = await self.driver.inventory()
                 break
-            except Error:
+            except DriverError:
                 if not left:
                     raise
                 await asyncio.sleep(PAUSE)

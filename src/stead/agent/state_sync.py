@@ -20,7 +20,7 @@ from stead.agent.site import LANES
 from stead.bus import Bus, BusError
 from stead.bus.messages import FullState, InventoryRequest, StateLine
 from stead.bus.parts import parts_of
-from stead.drivers.base import Error, Permanent
+from stead.drivers.base import DriverError, PermanentError
 from stead.lifecycle.rows import ABSENT
 
 log = logging.getLogger(__name__)
@@ -117,12 +117,12 @@ class StateSyncLoop:
                 self._began, pause = began, MIN_PAUSE
                 self.completed.set()
                 self._set_rejected("")
-            except Permanent as error:
+            except PermanentError as error:
                 log.error("observe.failed lane=%s error=%r", self.lane, error.message)
                 self._set_rejected(error.message or type(error).__name__)
                 pause = await self._pause(pause)
             except Exception as error:  # a provider may return anything, and the agent goes on
-                expected = isinstance(error, BusError | Error)
+                expected = isinstance(error, BusError | DriverError)
                 level = logging.INFO if expected else logging.ERROR
                 log.log(level, "state_sync.failed lane=%s error=%r", self.lane, str(error), exc_info=not expected)
                 pause = await self._pause(pause)

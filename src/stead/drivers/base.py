@@ -122,7 +122,7 @@ class Driver(Protocol):
         """Do it, in one call: a result for each member, in their order.
 
         The token is the order's; a provider that can records it, so that deeds can be traced to orders.
-        Raises an `Error` where the call as a whole has no answer."""
+        Raises a `DriverError` where the call as a whole has no answer."""
 
     async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """Look, in one call: what is there of each member, in their order."""
@@ -154,7 +154,7 @@ class RecoveringDriver(Protocol):
         """Start again what should run and was ended with the machine; the paths. What runs is not touched."""
 
 
-class Error(Exception):
+class DriverError(Exception):
     """A call that has no answer for its members."""
 
     def __init__(self, message: str, *, detail: str = "") -> None:
@@ -165,11 +165,11 @@ class Error(Exception):
         """For the log."""
 
 
-class Permanent(Error):
+class PermanentError(DriverError):
     """The provider will not do it, however often it is asked. Nothing was done."""
 
 
-class TryAgain(Error):
+class RetryableError(DriverError):
     """It may work later."""
 
     def __init__(self, message: str, *, after: float = 1.0, unknown: bool = False, detail: str = "") -> None:
@@ -180,11 +180,11 @@ class TryAgain(Error):
         """The deed may have been done: what cannot be repeated is looked at first."""
 
 
-class Throttled(TryAgain):
+class ThrottledError(RetryableError):
     """The provider has too much to do, and did nothing: the whole lane is to slow down."""
 
 
-class Unreachable(TryAgain):
+class UnreachableError(RetryableError):
     """The provider could not be reached: this call was not sent."""
 
 

@@ -18,16 +18,16 @@ from stead.bus.invalid_messages import LogThrottle
 from stead.drivers.base import (
     VM,
     Driver,
-    Error,
+    DriverError,
     FoundObject,
     Logs,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     RecoveringDriver,
     Result,
+    RetryableError,
     Tail,
-    TryAgain,
 )
 from stead.secrets import KNOWN, scrub
 
@@ -120,13 +120,13 @@ def _about[T: Result | ObservedObject](members: Sequence[Member], answer: Any, k
         why = "it is not about the members that were asked for"
     except WRONG as error:
         why = str(error)
-    raise TryAgain(f"the driver's answer makes no sense: {why[:300]}", unknown=True)
+    raise RetryableError(f"the driver's answer makes no sense: {why[:300]}", unknown=True)
 
 
 def in_order(answer: Any) -> list[FoundObject]:
     """The objects of an inventory that are as they have to be."""
     if not isinstance(answer, list):
-        raise Permanent(f"the driver's inventory is no list, but {type(answer).__name__}")
+        raise PermanentError(f"the driver's inventory is no list, but {type(answer).__name__}")
     found: list[FoundObject] = []
     for one in answer:
         try:
@@ -153,7 +153,7 @@ def _scrub_error(error: BaseException | None) -> None:
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         error.args = tuple(scrub(arg) if isinstance(arg, str) else arg for arg in error.args)
-        if isinstance(error, Error):
+        if isinstance(error, DriverError):
             error.message, error.detail = scrub(error.message), scrub(error.detail)
         error = error.__cause__ or error.__context__
 

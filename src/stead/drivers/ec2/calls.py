@@ -22,8 +22,8 @@ from botocore.exceptions import ClientError
 from botocore.loaders import create_loader
 from botocore.session import Session
 
-from stead.drivers.base import Error, TryAgain
-from stead.drivers.ec2.errors import TooLate, meaning
+from stead.drivers.base import DriverError, RetryableError
+from stead.drivers.ec2.errors import DeadlineError, meaning
 from stead.drivers.ec2.login import WRONG, Login
 
 THREADS = 16
@@ -63,7 +63,7 @@ class Task:
     def send(self) -> None:
         """Called in the thread, right before a call is sent."""
         if time.monotonic() > self.latest:
-            raise TooLate
+            raise DeadlineError
         self.sent = True
 
 
@@ -95,11 +95,11 @@ class Calls:
         return Task(self._timeout, order)
 
     async def ask[T](self, task: Task, kind: type[T], operation: str, **parameters: Any) -> T:
-        """One call. Raises an `Error` where it has no answer, or one that is an error."""
+        """One call. Raises a `DriverError` where it has no answer, or one that is an error."""
         task.sent = False
         try:
             answer = await self._ask(task, operation, parameters)
-        except TryAgain as error:
+        except RetryableError as error:
             error.unknown = error.unknown or task.acted
             raise
         task.acted = task.acted or not operation.startswith("describe_")
@@ -130,8 +130,10 @@ class Calls:
             async with asyncio.timeout(max(0.0, task.end - time.monotonic())):
                 return await work
         except TimeoutError as error:
-            raise TryAgain("the provider's answer did not come", unknown=task.sent, detail=repr(error)) from error
-        except Error:
+            raise RetryableError(
+                "the provider's answer did not come", unknown=task.sent, detail=repr(error)
+            ) from error
+        except DriverError:
             raise
         except Exception as error:
             raise meaning(error) from error
@@ -143,7 +145,7 @@ class Calls:
         except ClientError as error:
             self._login.hide()
             if error.response.get("Error", {}).get("Code") in WRONG and self._login.renewed():
-                raise TryAgain("the credentials have changed", after=0.1, detail=repr(error)) from error
+                raise RetryableError("the credentials have changed", after=0.1, detail=repr(error)) from error
             raise
         except Exception:
             self._login.hide()
@@ -163,7 +165,7 @@ def _read[T](answer: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as error:
-        raise TryAgain("the provider's answer makes no sense", unknown=True, detail=repr(error)) from error
+        raise RetryableError("the provider's answer makes no sense", unknown=True, detail=repr(error)) from error
 
 
 @cache

@@ -13,7 +13,7 @@ import msgspec
 from botocore import exceptions as boto
 from msgspec import Struct
 
-from stead.drivers.base import Error, Permanent, Throttled, TryAgain, Unreachable
+from stead.drivers.base import DriverError, PermanentError, RetryableError, ThrottledError, UnreachableError
 
 THROTTLING = frozenset(
     (
@@ -90,11 +90,11 @@ _UNSENT = (
 _WRONG = (boto.ParamValidationError, boto.UnknownEndpointError, boto.InvalidEndpointDiscoveryConfigurationError)
 
 
-class TooLate(Exception):
+class DeadlineError(Exception):
     """The time in which a call may be sent was over before it was sent."""
 
 
-class Refused(Permanent):
+class RejectedError(PermanentError):
     """EC2 answered with an error, and did nothing."""
 
     def __init__(self, code: str, said: str, *, detail: str = "") -> None:
@@ -118,35 +118,35 @@ class _About(Struct):
     request: str = msgspec.field(name="RequestId", default="")
 
 
-def meaning(error: Exception) -> Error:
+def meaning(error: Exception) -> DriverError:
     """What an exception of botocore's means."""
     if isinstance(error, boto.ClientError):
         return _answered(error.response)
-    if isinstance(error, TooLate):
-        return TryAgain("there was no time left to ask the provider", detail=repr(error))
+    if isinstance(error, DeadlineError):
+        return RetryableError("there was no time left to ask the provider", detail=repr(error))
     if isinstance(error, _WRONG):
-        return Permanent(f"the provider cannot be asked for this: {error}", detail=repr(error))
+        return PermanentError(f"the provider cannot be asked for this: {error}", detail=repr(error))
     if isinstance(error, _UNSENT):
-        return Unreachable("the provider cannot be reached", detail=repr(error))
-    return TryAgain("the provider's answer did not come", unknown=True, detail=repr(error))
+        return UnreachableError("the provider cannot be reached", detail=repr(error))
+    return RetryableError("the provider's answer did not come", unknown=True, detail=repr(error))
 
 
-def _answered(response: Any) -> Error:
+def _answered(response: Any) -> DriverError:
     said = msgspec.convert(response.get("Error", {}), _Said)
     about = msgspec.convert(response.get("ResponseMetadata", {}), _About)
     message = f"{said.code}: {said.message}{_clock(about)}"
     detail = f"{about.status} {said.code}, request {about.request}"
     if said.code in THROTTLING:
         asked = about.headers.get("retry-after", "")
-        return Throttled(message, after=float(asked) if asked.isdecimal() else PAUSE, detail=detail)
+        return ThrottledError(message, after=float(asked) if asked.isdecimal() else PAUSE, detail=detail)
     if said.code in FULL:
-        return TryAgain(message, after=PAUSE_FULL, detail=detail)
+        return RetryableError(message, after=PAUSE_FULL, detail=detail)
     if said.code in STALE:
-        return TryAgain(message, detail=detail)
+        return RetryableError(message, detail=detail)
     if about.status >= 500:
         # An error on their side says nothing about how far they had come.
-        return TryAgain(message, unknown=True, detail=detail)
-    return Refused(said.code, f"{said.message}{_clock(about)}", detail=detail)
+        return RetryableError(message, unknown=True, detail=detail)
+    return RejectedError(said.code, f"{said.message}{_clock(about)}", detail=detail)
 
 
 def _clock(about: _About) -> str:

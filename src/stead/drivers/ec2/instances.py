@@ -18,18 +18,18 @@ from msgspec import Struct
 
 from stead.drivers.base import (
     PROBE,
-    Error,
+    DriverError,
     FoundObject,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     Result,
-    Throttled,
-    TryAgain,
+    RetryableError,
+    ThrottledError,
 )
 from stead.drivers.ec2 import rules
 from stead.drivers.ec2.calls import Calls, Task
-from stead.drivers.ec2.errors import MISMATCH, REMOVED, SOME, Refused
+from stead.drivers.ec2.errors import MISMATCH, REMOVED, SOME, RejectedError
 from stead.drivers.ec2.launches import asked, launch_of, place_of, told_by
 from stead.drivers.ec2.offers import Offers, named
 from stead.drivers.ec2.wire import (
@@ -124,7 +124,7 @@ class Instances:
     async def _launch_all(self, task: Task, parts: Iterable[Part]) -> list[list[Result] | BaseException]:
         """A few at a time. When EC2 says that there are too many, the rest is not sent."""
         turn = asyncio.Semaphore(AT_ONCE)
-        over: list[Throttled] = []
+        over: list[ThrottledError] = []
 
         async def launch(part: Part) -> list[Result]:
             async with turn:
@@ -132,7 +132,7 @@ class Instances:
                     raise over[0]
                 try:
                     return await self._launch(task.beside(), part)
-                except Throttled as error:
+                except ThrottledError as error:
                     over.append(error)
                     raise
 
@@ -141,7 +141,7 @@ class Instances:
     async def _launch(self, task: Task, part: Part) -> list[Result]:
         try:
             made = await self._run(task, part)
-        except Refused as error:
+        except RejectedError as error:
             if error.code == REMOVED:
                 # Some instance of the launch was terminated; there may be others.
                 there = await self._look(task, part.members)
@@ -149,7 +149,9 @@ class Instances:
             return [rules.refused(member, "", error.message) for member in part.members]
         by_index = {instance.ami_launch_index: instance for instance in made}
         if not made or len(by_index) != len(made) or len(made) > part.parameters["MaxCount"]:
-            raise TryAgain("the provider's answer makes no sense", unknown=True, detail=f"{len(made)} instances")
+            raise RetryableError(
+                "the provider's answer makes no sense", unknown=True, detail=f"{len(made)} instances"
+            )
         places = [(m, by_index.get((place_of(m) or ("", 0))[1])) for m in part.members]
         # What was terminated long ago is not listed any more.
         return [rules.launched(member, instance) if instance else _removed(member) for member, instance in places]
@@ -157,7 +159,7 @@ class Instances:
     async def _run(self, task: Task, part: Part) -> list[Instance]:
         try:
             return (await self._calls.ask(task, Reservation, "run_instances", **part.parameters)).instances
-        except Refused as error:
+        except RejectedError as error:
             if error.code != MISMATCH or not named(part.members[0].spec["image"]):
                 raise
             # The name may have got a newer image since an earlier attempt: what that one took is asked for again.
@@ -178,7 +180,7 @@ class Instances:
             wanted = list(dict.fromkeys(ids[n] for n in open_))
             try:
                 states = (await self._calls.ask(task, Changes, verb.call, InstanceIds=wanted)).states()
-            except Refused as error:
+            except RejectedError as error:
                 if error.code not in SOME:
                     raise
                 there = await self._look(task, [members[n] for n in open_])
@@ -195,7 +197,7 @@ class Instances:
 
     @staticmethod
     def _blame(
-        error: Refused,
+        error: RejectedError,
         verb: rules.Verb,
         members: Sequence[Member],
         ids: Sequence[str],
@@ -244,23 +246,23 @@ def _raise_for_all(outcomes: Sequence[object]) -> None:
     """Where there is no answer for any launch, or nobody knows what became of one, the whole call has none."""
     errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     for error in errors:
-        if not isinstance(error, Error) or (isinstance(error, TryAgain) and error.unknown):
+        if not isinstance(error, DriverError) or (isinstance(error, RetryableError) and error.unknown):
             raise error
     if errors and len(errors) == len(outcomes):
-        raise next((error for error in errors if isinstance(error, Throttled)), errors[0])
+        raise next((error for error in errors if isinstance(error, ThrottledError)), errors[0])
 
 
 def _told(part: Part, outcome: list[Result] | BaseException) -> list[Result]:
     """The results of one launch among several."""
     if isinstance(outcome, list):
         return outcome
-    assert isinstance(outcome, Error)
+    assert isinstance(outcome, DriverError)
     failed = Result(
         path="",
         ok=False,
         error=outcome.message,
-        permanent=isinstance(outcome, Permanent),
-        retry_after=outcome.after if isinstance(outcome, TryAgain) else None,
+        permanent=isinstance(outcome, PermanentError),
+        retry_after=outcome.after if isinstance(outcome, RetryableError) else None,
     )
     return [msgspec.structs.replace(failed, path=member.path) for member in part.members]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stead.drivers.base import FoundObject, Member, ObservedObject, Result, TryAgain
+from stead.drivers.base import FoundObject, Member, ObservedObject, Result, RetryableError
 from stead.drivers.ec2 import shared
 from stead.drivers.ec2.calls import Task
-from stead.drivers.ec2.errors import Refused
+from stead.drivers.ec2.errors import RejectedError
 from stead.drivers.ec2.wire import AVAILABLE, OWNER_TAG, Tagged, having, labels, name_of, tagging
 from stead.lifecycle.rows import ABSENT
 
@@ -56,12 +56,12 @@ class Keys(shared.Shared):
         asked = {"KeyName": name, "PublicKeyMaterial": public.strip().encode(), "TagSpecifications": tags}
         try:
             await self._calls.ask(task, dict, "import_key_pair", **asked)
-        except Refused as error:
+        except RejectedError as error:
             if error.code != "InvalidKeyPair.Duplicate":
                 raise
             same = await self._keys(task, "key-name", name)
             if not same:
-                raise TryAgain("EC2 does not show yet what it has made", unknown=True, detail=name) from error
+                raise RetryableError("EC2 does not show yet what it has made", unknown=True, detail=name) from error
             if _bare(same[0].public_key) != _bare(public):
                 return self._failed(member, _facts(name), "its token was used for another key")
         return Result(path=member.path, ok=True, facts=_facts(name))

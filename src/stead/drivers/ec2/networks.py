@@ -31,10 +31,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Result, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Result, RetryableError
 from stead.drivers.ec2 import shared
 from stead.drivers.ec2.calls import Task
-from stead.drivers.ec2.errors import Refused
+from stead.drivers.ec2.errors import RejectedError
 from stead.drivers.ec2.wire import AVAILABLE, OWNER_TAG, TOKEN_TAG, Tagged, having, labels, tagging
 from stead.lifecycle.rows import ABSENT, BROKEN
 
@@ -157,7 +157,7 @@ class Networks(shared.Shared):
             return self._failed(member, member.facts, f"the cidr of the spec makes no sense: {error}")
         (there,) = await self._look(task, [member])
         for surplus in there[1:]:
-            with suppress(Refused):  # then it stays for the inventory to show
+            with suppress(RejectedError):  # then it stays for the inventory to show
                 await self._remove(task, surplus)
         network = there[0] if there else Network(vpc=await self._make_vpc(task, member, cidr))
         if network.vpc.cidr_block != cidr:
@@ -166,16 +166,16 @@ class Networks(shared.Shared):
             return Result(path=member.path, ok=True, facts=network.facts)
         try:
             await self._finish(task, member, network)
-        except Refused as error:
+        except RejectedError as error:
             if error.absent or error.code == "InvalidSubnet.Conflict":
-                raise TryAgain(
+                raise RetryableError(
                     "EC2 does not know yet what it has made", unknown=True, detail=error.message
                 ) from error
             return self._failed(member, network.facts, error.message)
         (there,) = await self._look(task, [msgspec.structs.replace(member, facts=network.facts)])
         word = there[0].word if there else BROKEN
         if word == BROKEN:
-            raise TryAgain("EC2 does not show yet what it has made", unknown=True, detail=network.vpc.vpc_id)
+            raise RetryableError("EC2 does not show yet what it has made", unknown=True, detail=network.vpc.vpc_id)
         return Result(path=member.path, ok=True, pending=AVAILABLE if word == MOVING else "", facts=there[0].facts)
 
     async def delete(self, task: Task, member: Member) -> bool:
@@ -212,7 +212,7 @@ class Networks(shared.Shared):
         if network.table is None:
             network.table = (await self._tables(task, [vpc])).get(vpc)
         if network.table is None:
-            raise TryAgain("EC2 does not show yet what it has made", unknown=True, detail=f"no routes of {vpc}")
+            raise RetryableError("EC2 does not show yet what it has made", unknown=True, detail=f"no routes of {vpc}")
         if not network.routed:
             taken = any(route.destination_cidr_block == ANYWHERE for route in network.table.routes)
             way = {"RouteTableId": network.table.route_table_id, "DestinationCidrBlock": ANYWHERE}

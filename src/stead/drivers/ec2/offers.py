@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from stead.drivers.base import nearest
 from stead.drivers.ec2.calls import Calls, Task
-from stead.drivers.ec2.errors import Refused
+from stead.drivers.ec2.errors import RejectedError
 from stead.drivers.ec2.wire import having
 
 OURS = ("self", "amazon")
@@ -83,7 +83,7 @@ class Offers:
         try:
             if await self._images(task, ImageIds=[id]):
                 return None
-        except Refused as error:
+        except RejectedError as error:
             if not error.code.startswith("InvalidAMIID."):
                 raise
         return nearest(id, [image.image_id for image in await self._images(task, Owners=["self"])])

@@ -14,10 +14,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from stead.drivers.base import FoundObject, Member, ObservedObject, Result, TryAgain
+from stead.drivers.base import FoundObject, Member, ObservedObject, Result, RetryableError
 from stead.drivers.ec2 import shared
 from stead.drivers.ec2.calls import Task
-from stead.drivers.ec2.errors import Refused
+from stead.drivers.ec2.errors import RejectedError
 from stead.drivers.ec2.wire import AVAILABLE, NAME_TAG, OWNER_TAG, TOKEN_TAG, Tagged, having, labels, name_of, tagging
 from stead.lifecycle.rows import ABSENT, BROKEN
 
@@ -89,19 +89,19 @@ class SecurityGroups(shared.Shared):
                 task, _Made, "create_security_group", **asked, TagSpecifications=tagging("security-group", tags)
             )
             group = Group(group_id=made.group_id)
-        except Refused as error:
+        except RejectedError as error:
             if error.code != "InvalidGroup.Duplicate":
                 raise
             same = await self._groups(task, having("group-name", [name]), having("vpc-id", [vpc]))
             if not same:
-                raise TryAgain("EC2 does not show yet what it has made", unknown=True, detail=name) from error
+                raise RetryableError("EC2 does not show yet what it has made", unknown=True, detail=name) from error
             group = same[0]
         wished = rules(member.spec, group.group_id)
         facts = {"id": group.group_id}
         try:
             if wished and not group.ip_permissions:
                 await self._allow(task, group.group_id, wished)
-        except Refused as error:
+        except RejectedError as error:
             return self._failed(member, facts, error.message)
         return Result(path=member.path, ok=True, facts=facts)
 
@@ -115,9 +115,9 @@ class SecurityGroups(shared.Shared):
     async def _allow(self, task: Task, group: str, wished: list[dict[str, Any]]) -> None:
         try:
             await self._calls.ask(task, dict, "authorize_security_group_ingress", GroupId=group, IpPermissions=wished)
-        except Refused as error:
+        except RejectedError as error:
             if error.absent:
-                raise TryAgain(
+                raise RetryableError(
                     "EC2 does not know yet what it has made", unknown=True, detail=error.message
                 ) from error
             # An earlier attempt may have come so far without being shown yet.

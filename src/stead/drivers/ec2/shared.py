@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from stead.drivers.base import PROBE, FoundObject, Member, Result, TryAgain
+from stead.drivers.base import PROBE, FoundObject, Member, Result, RetryableError
 from stead.drivers.ec2.calls import Calls, Task
-from stead.drivers.ec2.errors import DEPENDENT, Refused
+from stead.drivers.ec2.errors import DEPENDENT, RejectedError
 from stead.drivers.ec2.wire import PATH_TAG, TOKEN_TAG, Tagged
 from stead.lifecycle.rows import ABSENT
 
@@ -42,7 +42,7 @@ class Shared:
             # What was made a moment ago may not be shown yet: where nothing was found, it is looked for once more.
             there = await self.delete(task, member)
             return [Result(path=member.path, ok=True, pending="" if there else ABSENT, facts=member.facts)]
-        except Refused as error:
+        except RejectedError as error:
             return [self._failed(member, member.facts, error.message, permanent=error.code != DEPENDENT)]
 
     async def create(self, task: Task, member: Member) -> Result:
@@ -57,7 +57,7 @@ class Shared:
         """Remove something; what is gone already is gone."""
         try:
             await self._calls.ask(task, dict, operation, **what)
-        except Refused as error:
+        except RejectedError as error:
             if not error.absent and error.code != LOOSE:
                 raise
 
@@ -73,7 +73,7 @@ class Shared:
 def given[T](thing: T | None) -> T:
     """What an answer must have in it."""
     if thing is None:
-        raise TryAgain("the provider's answer makes no sense", unknown=True)
+        raise RetryableError("the provider's answer makes no sense", unknown=True)
     return thing
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from stead.drivers.base import Permanent, TryAgain
+from stead.drivers.base import PermanentError, RetryableError
 from stead.drivers.libvirt import definitions, domains
 from stead.drivers.libvirt.domains import PAUSED, Domain
 from stead.drivers.libvirt.errors import NoAnswer
@@ -64,12 +64,12 @@ class Attaching:
         while target := definitions.target_of(domain.running_definition(call), file):
             sight = domain.sight(call)
             if sight is not None and sight.state == PAUSED:
-                raise Permanent("it is paused, and lets go of a disk only while it runs")
+                raise PermanentError("it is paused, and lets go of a disk only while it runs")
             if time.monotonic() > asked + _AGAIN:
                 asked = time.monotonic()
                 self._ask(domain, definitions.disk(file, format, target), call)
             if call.left < 1:
-                raise TryAgain("the machine has not let go of the disk yet", after=0.5, unknown=call.acted)
+                raise RetryableError("the machine has not let go of the disk yet", after=0.5, unknown=call.acted)
             time.sleep(_PAUSE)
 
     def _ask(self, domain: Domain, device: str, call: Call) -> None:
@@ -77,5 +77,5 @@ class Attaching:
             domain.detach(call, device, live=True)
         except NoAnswer:
             raise
-        except (Permanent, TryAgain):
+        except (PermanentError, RetryableError):
             return  # it was asked before, and is at it; or it has just done so. What is there tells.

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
 from stead.drivers.libvirt import definitions, marks, spec
 from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.marks import Mark
@@ -65,7 +65,7 @@ class Cloudspaces:
                 found, silence = self._found(name, call)
         except NoAnswer:
             raise
-        except TryAgain:
+        except RetryableError:
             return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
         if not found:
             if silence is not None:
@@ -95,10 +95,10 @@ class Cloudspaces:
         if verb == "deploy":
             digest = spec.digest(member.spec)
             if self._pool.is_spent(name):
-                raise Permanent(REMOVED)
+                raise PermanentError(REMOVED)
             for _, mark in found.values():
                 if mark.digest != digest:
-                    raise Permanent(OTHER_SPEC)
+                    raise PermanentError(OTHER_SPEC)
                 return mark
             if silence is not None:
                 raise silence
@@ -114,10 +114,10 @@ class Cloudspaces:
         if not found:
             if silence is not None:
                 raise silence
-            raise Permanent("it is not there")
+            raise PermanentError("it is not there")
         for _, mark in found.values():
             if mark.state not in (*allowed, state):
-                raise Permanent(f"it is {mark.state or DEPLOYED}")
+                raise PermanentError(f"it is {mark.state or DEPLOYED}")
         return msgspec.structs.replace(next(iter(found.values()))[1], state=state)
 
     def _found(self, name: str, call: Call) -> tuple[dict[str, tuple[bool, Mark]], NoAnswer | None]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from xml.sax.saxutils import escape, quoteattr
 
-from stead.drivers.base import Permanent
+from stead.drivers.base import PermanentError
 from stead.drivers.libvirt import marks
 from stead.drivers.libvirt.marks import SPACE, Mark
 from stead.drivers.libvirt.spec import Machine
@@ -70,7 +70,7 @@ def free_target(*found: str) -> str:
     for letter in ascii_lowercase[1:]:
         if f"vd{letter}" not in taken:
             return f"vd{letter}"
-    raise Permanent("it has as many disks as it can have")
+    raise PermanentError("it has as many disks as it can have")
 
 
 def with_disk(definition: str, device: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
 from stead.drivers.libvirt import machines, spec, volumes
 from stead.drivers.libvirt.attaching import Attaching
 from stead.drivers.libvirt.domains import Domain
@@ -60,7 +60,7 @@ class Disks:
                 self._create(name, member, order)
             note = self._pool.note(NOTES, name)
             if note is None:
-                raise Permanent("it is not there")
+                raise PermanentError("it is not there")
             machine = self._lead(verb, name, note, member, call)
         return Result(path=member.path, ok=True, facts=_facts(name, machine))
 
@@ -75,7 +75,7 @@ class Disks:
                 state, machine, error = self._word(name, note, call)
         except NoAnswer:
             raise
-        except TryAgain:
+        except RetryableError:
             return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
         return ObservedObject(
             path=member.path, state=state, facts=_facts(name, machine), revision=note.revision, error=error
@@ -92,7 +92,7 @@ class Disks:
                 state, machine, _ = self._word(name, note, call)
             except NoAnswer:
                 raise
-            except TryAgain:
+            except RetryableError:
                 state, machine = MOVING, ""
             found.append(
                 FoundObject(
@@ -105,11 +105,11 @@ class Disks:
         asked = spec.read(spec.Disk, member.spec)
         digest = spec.digest(member.spec, "machine")
         if self._pool.is_spent(name):
-            raise Permanent(REMOVED)
+            raise PermanentError(REMOVED)
         note = self._pool.note(NOTES, name)
         if note is not None:
             if note.digest != digest:
-                raise Permanent(OTHER_SPEC)
+                raise PermanentError(OTHER_SPEC)
             return
         volumes.make(self._file(name), asked.size * spec.MIB)
         made = Note(
@@ -123,44 +123,44 @@ class Disks:
             path = spec.read(spec.Disk, member.spec).machine
             found = self._pool.by_path(machines.NOTES, path) if path else None
             if found is None:
-                raise Permanent(f"there is no machine {path} here" if path else "the spec names no machine")
+                raise PermanentError(f"there is no machine {path} here" if path else "the spec names no machine")
             now = msgspec.structs.replace(note, revision=member.revision)
             return self._attach(name, now, found[0], call)[0]
         if verb == "detach":
             if note.mark:
-                raise Permanent(IN_BIN)
+                raise PermanentError(IN_BIN)
             self._detach(name, note, call)
             return ""
         machine = self._attached(name, note, call)
         if verb == "delete":
             if machine and note.mark != DELETED:
-                raise Permanent(f"it is attached to {machine}, and has to be detached first")
+                raise PermanentError(f"it is attached to {machine}, and has to be detached first")
             self._sign(name, note, DELETED)
         elif verb == "delete-with-machine":
             if note.mark == DELETED or not (machine or self._outlived(note)):
-                raise Permanent("it is attached to no machine")
+                raise PermanentError("it is attached to no machine")
             self._sign(name, note, TO_BE_DELETED)
         elif verb == "restore":
             if note.mark == TO_BE_DELETED and machine:
-                raise Permanent(f"it is restored together with {machine}")
+                raise PermanentError(f"it is restored together with {machine}")
             self._sign(name, note, "")
         elif verb == "restore-with-machine":
             if not machine:
-                raise Permanent("its machine is not there")
+                raise PermanentError("its machine is not there")
             self._sign(name, note, "")
         return machine
 
     def _attach(self, name: str, note: Note, machine: str, call: Call) -> tuple[str, dict[str, Any]]:
         if note.mark:
-            raise Permanent(IN_BIN)
+            raise PermanentError(IN_BIN)
         if note.machine not in ("", machine) and (other := self._attached(name, note, call)):
-            raise Permanent(f"it is attached to {other}")
+            raise PermanentError(f"it is attached to {other}")
         with self._pool.hold(machines.KIND, machine, call.until):
             domain = self._there(machine, call)
             if domain is None:
-                raise Permanent("the machine is not there")
+                raise PermanentError("the machine is not there")
             if domain.mark.state:
-                raise Permanent(f"the machine {domain.mark.path}: {IN_BIN}")
+                raise PermanentError(f"the machine {domain.mark.path}: {IN_BIN}")
             self._pool.write(NOTES, name, msgspec.structs.replace(note, machine=machine))
             self._attaching.attach(domain, self._file(name), note.format, call)
             return domain.mark.path, machines.facts(machine, domain)

@@ -14,7 +14,7 @@ import libvirt
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, Error, Permanent, TryAgain
+from stead.drivers.base import MOVING, DriverError, PermanentError, RetryableError
 from stead.drivers.libvirt import marks
 from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.marks import PREFIX, SPACE, Mark
@@ -99,11 +99,11 @@ class Domain:
         """Whether libvirt itself is at something that lasts: saving it, or moving it."""
         try:
             job = self._find(call, lambda domain: domain.jobInfo())
-        except Permanent:
+        except PermanentError:
             return False  # what has no jobs is never at one
         except NoAnswer:
             raise
-        except TryAgain:
+        except RetryableError:
             return self.is_on(
                 call
             )  # it is off, and has none; or it waits for its memory, and only the source can tell
@@ -210,7 +210,7 @@ class Domain:
             self.node.act(call, lambda c: deed(_of(c, self.name)))
         except NoAnswer:
             raise
-        except Error:
+        except DriverError:
             if not done():
                 raise
 

@@ -21,9 +21,9 @@ from stead.drivers.base import (
     FoundObject,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     Result,
-    TryAgain,
+    RetryableError,
     check_batch,
 )
 from stead.drivers.libvirt.attaching import Attaching
@@ -114,7 +114,7 @@ class LibvirtDriver:
         keeper = self._keepers[member.kind]
         try:
             return [await self._off_loop(lambda call: keeper.do(verb, member, token, call))]
-        except Permanent as error:
+        except PermanentError as error:
             return [Result(path=member.path, ok=False, error=error.message)]
 
     async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
@@ -161,7 +161,7 @@ class LibvirtDriver:
         try:
             future = asyncio.get_running_loop().run_in_executor(self._threads, work, call)
         except RuntimeError as error:
-            raise TryAgain("the driver is closed") from error
+            raise RetryableError("the driver is closed") from error
         try:
             async with asyncio.timeout(self._config.timeout):
                 return await asyncio.shield(future)
@@ -169,7 +169,7 @@ class LibvirtDriver:
             future.add_done_callback(_ended)
             raise NoAnswer("libvirt's answer did not come", unknown=call.acted) from error
         except OSError as error:
-            raise TryAgain(f"the pool says: {error}", unknown=call.acted, detail=repr(error)) from error
+            raise RetryableError(f"the pool says: {error}", unknown=call.acted, detail=repr(error)) from error
 
 
 def _ended(future: asyncio.Future[Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libvirt
 
-from stead.drivers.base import Error, Permanent, TryAgain
+from stead.drivers.base import DriverError, PermanentError, RetryableError
 
 _MISSING = frozenset({libvirt.VIR_ERR_NO_DOMAIN, libvirt.VIR_ERR_NO_NETWORK, libvirt.VIR_ERR_NO_DOMAIN_METADATA})
 
@@ -30,15 +30,15 @@ _UNANSWERED = frozenset({libvirt.VIR_FROM_RPC, libvirt.VIR_FROM_REMOTE})
 """Who speaks here is the wire, not libvirt on the other side."""
 
 
-class NoAnswer(TryAgain):
+class NoAnswer(RetryableError):
     """Nobody has said anything on what was asked."""
 
 
-class Missing(Permanent):
+class Missing(PermanentError):
     """libvirt has answered, and does not have it."""
 
 
-def meaning(error: libvirt.libvirtError, *, alive: bool, acted: bool, before: bool) -> Error:
+def meaning(error: libvirt.libvirtError, *, alive: bool, acted: bool, before: bool) -> DriverError:
     """What to raise instead. Who answers with a no has done nothing; of a connection that has died nobody knows."""
     words = str(error).strip() or "libvirt gave no reason"
     detail = f"{error.get_error_code()} of {error.get_error_domain()}: {words}"
@@ -47,5 +47,5 @@ def meaning(error: libvirt.libvirtError, *, alive: bool, acted: bool, before: bo
     if error.get_error_code() in _MISSING:
         return Missing(f"libvirt says: {words}", detail=detail)
     if error.get_error_code() in _NEVER:
-        return Permanent(f"libvirt says: {words}", detail=detail)
-    return TryAgain(f"libvirt says: {words}", unknown=before, detail=detail)
+        return PermanentError(f"libvirt says: {words}", detail=detail)
+    return RetryableError(f"libvirt says: {words}", unknown=before, detail=detail)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, Result
+from stead.drivers.base import FoundObject, Member, ObservedObject, PermanentError, Result
 from stead.drivers.libvirt import machines
 from stead.drivers.libvirt.nodes import Call, Node, Nodes
 from stead.drivers.libvirt.pool import Note, Pool
@@ -27,7 +27,7 @@ class Hosts:
         """Take it in, or out."""
         node = self._nodes.get(_named(member))
         if node is None:
-            raise Permanent(f"there is no node {_named(member)} here")
+            raise PermanentError(f"there is no node {_named(member)} here")
         with self._pool.hold(KIND, node.name, call.until):
             if verb == "enable":
                 facts = _facts(node, call)
@@ -39,7 +39,9 @@ class Hosts:
                 if n and node.name in (n.node, n.to)
             ]
             if left:
-                raise Permanent(f"it has machines: {', '.join(left[:3])}{' and others' if len(left) > 3 else ''}")
+                raise PermanentError(
+                    f"it has machines: {', '.join(left[:3])}{' and others' if len(left) > 3 else ''}"
+                )
             note = Note(token=member.token, path=member.path, order=order, mark=DECOMMISSIONED)
             self._pool.write(NOTES, node.name, note)
             return Result(path=member.path, ok=True, facts={"id": node.name})

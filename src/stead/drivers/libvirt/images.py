@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
 from stead.drivers.libvirt import spec, volumes
 from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.nodes import Call
@@ -47,11 +47,11 @@ class Images:
                 volumes.remove(self._file(name))
                 self._pool.forget(NOTES, name)
             elif note is None:
-                raise Permanent("it is not there")
+                raise PermanentError("it is not there")
             else:
                 marks, mark = _MOVES[verb]
                 if note.mark not in marks:
-                    raise Permanent(f"it is {note.mark or CREATED}")
+                    raise PermanentError(f"it is {note.mark or CREATED}")
                 self._pool.write(NOTES, name, msgspec.structs.replace(note, mark=mark))
         return Result(path=member.path, ok=True, facts={"id": name})
 
@@ -63,7 +63,7 @@ class Images:
                 note = self._pool.note(NOTES, name)
         except NoAnswer:
             raise
-        except TryAgain:
+        except RetryableError:
             return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
         if note is None:
             return ObservedObject(path=member.path, state=ABSENT)
@@ -85,20 +85,20 @@ class Images:
         """The file of an image that a machine is made from."""
         found = self._pool.by_path(NOTES, path)
         if found is None:
-            raise Permanent(f"there is no image {path} here")
+            raise PermanentError(f"there is no image {path} here")
         name, note = found
         if note.mark:
-            raise Permanent(f"the image {path} cannot be used: it is {note.mark}")
+            raise PermanentError(f"the image {path} cannot be used: it is {note.mark}")
         return self._file(name)
 
     def _create(self, name: str, note: Note | None, member: Member, order: str, call: Call) -> None:
         asked = spec.read(spec.Image, member.spec)
         digest = spec.digest(member.spec)
         if self._pool.is_spent(name):
-            raise Permanent(REMOVED)
+            raise PermanentError(REMOVED)
         if note is not None:
             if note.digest != digest:
-                raise Permanent(OTHER_SPEC)
+                raise PermanentError(OTHER_SPEC)
             return
         format = volumes.copy(Path(asked.file), self._file(name), call)
         self._pool.write(

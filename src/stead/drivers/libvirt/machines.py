@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
 from stead.drivers.libvirt import definitions, domains, spec, volumes
 from stead.drivers.libvirt.domains import DELETED, HALTED, PAUSED, RUNNING, Domain
 from stead.drivers.libvirt.errors import NoAnswer
@@ -71,7 +71,7 @@ class Machines:
                     self._clear(name)
                 if verb in ENDS:
                     return Result(path=member.path, ok=True, facts=facts(name))
-                raise Permanent(GONE)
+                raise PermanentError(GONE)
             if verb == "migrate":
                 return self._migrate(domain, member, call)
             pending = self._deeds[verb](domain, member, call)
@@ -90,7 +90,7 @@ class Machines:
                 state, error = self._word(domain, call)
         except NoAnswer:
             raise
-        except TryAgain:
+        except RetryableError:
             return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
         return ObservedObject(
             path=member.path,
@@ -123,7 +123,7 @@ class Machines:
         note = self._pool.note(NOTES, name)
         if note is not None and note.to:
             if not settle:
-                raise TryAgain("it is on its way")
+                raise RetryableError("it is on its way")
             return self._moves.settle(name, note, call)
         if note is not None:
             return domains.find(call, self._nodes.known(note.node), name)
@@ -136,24 +136,24 @@ class Machines:
         """The node of that name."""
         node = self._nodes.get(name)
         if node is None:
-            raise Permanent(f"there is no node {name} here" if name else "the spec names no node")
+            raise PermanentError(f"there is no node {name} here" if name else "the spec names no node")
         return node
 
     def _open_to_all(self, name: str) -> Node:
         """The same, if it takes machines."""
         node = self.node(name)
         if self._pool.is_out(name):
-            raise Permanent(f"node {name} was decommissioned")
+            raise PermanentError(f"node {name} was decommissioned")
         return node
 
     def _deploy(self, name: str, member: Member, order: str, call: Call) -> Result:
         asked = spec.read(spec.Machine, member.spec)
         digest = spec.digest(member.spec, "node")
         if self._pool.is_spent(name):
-            raise Permanent(REMOVED)
+            raise PermanentError(REMOVED)
         domain = self.find(name, call) if self._pool.note(NOTES, name) is not None else None
         if domain is not None and domain.mark.digest != digest:
-            raise Permanent(OTHER_SPEC)
+            raise PermanentError(OTHER_SPEC)
         if domain is not None and domain.mark.fresh and asked.on != domain.node.name and not domain.is_on(call):
             self._open_to_all(asked.on)
             domain.undefine(call)  # it never ran, and whoever tries again has chosen another node
@@ -189,13 +189,13 @@ class Machines:
         format = volumes.copy(self._images.usable(asked.image), file, call) if asked.image else "raw"
         if isinstance(asked.disk, int):
             if format != "raw":
-                raise Permanent("only a raw image can be made larger")
+                raise PermanentError("only a raw image can be made larger")
             volumes.make(file, asked.disk * spec.MIB)
         return (file, format) if file.exists() else None
 
     def _migrate(self, domain: Domain, member: Member, call: Call) -> Result:
         if domain.mark.state:
-            raise Permanent(IN_BIN)
+            raise PermanentError(IN_BIN)
         target = self._open_to_all(spec.read(spec.Machine, member.spec).on)
         note = self._pool.note(NOTES, domain.name)
         made = Note(token=domain.mark.token, path=domain.mark.path, node=domain.node.name)
@@ -227,7 +227,7 @@ class Machines:
 
     def _start(self, domain: Domain, _member: Member, call: Call) -> str:
         if domain.mark.state:
-            raise Permanent(IN_BIN)
+            raise PermanentError(IN_BIN)
         if not domain.is_on(call):
             domain.start(call)
         elif self._on(domain, call) == PAUSED:
@@ -288,14 +288,14 @@ class Machines:
     def _on(self, domain: Domain, call: Call) -> str:
         """Whether it runs or is paused. It is one of these, or the verb is not for it."""
         if domain.mark.state:
-            raise Permanent(IN_BIN)
+            raise PermanentError(IN_BIN)
         sight = domain.sight(call)
         if sight is None:
-            raise Permanent(GONE)
+            raise PermanentError(GONE)
         if sight.state == MOVING:
-            raise TryAgain("it is on its way")
+            raise RetryableError("it is on its way")
         if sight.state not in (RUNNING, PAUSED):
-            raise Permanent(sight.error or OFF)
+            raise PermanentError(sight.error or OFF)
         return sight.state
 
     def _word(self, domain: Domain, call: Call) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 import libvirt
 import msgspec
 
-from stead.drivers.base import Error, TryAgain
+from stead.drivers.base import DriverError, RetryableError
 from stead.drivers.libvirt import domains
 from stead.drivers.libvirt.domains import HALTED, PAUSED, RUNNING, Domain
 from stead.drivers.libvirt.errors import NoAnswer
@@ -53,7 +53,7 @@ class Moves:
         self.sweep(domain.name, target, call)  # who does not answer gets nothing
         sight = domain.sight(call)
         if sight is None or sight.state not in (RUNNING, PAUSED, HALTED):
-            raise TryAgain("it is on its way", unknown=call.acted)
+            raise RetryableError("it is on its way", unknown=call.acted)
         note = msgspec.structs.replace(note, node=domain.node.name, to=target.name, was=sight.state)
         self._pool.write(NOTES, domain.name, note)
         if sight.state == HALTED:
@@ -67,12 +67,12 @@ class Moves:
                     domain.save(call, str(self._memory(domain.name)))
             except NoAnswer:
                 raise
-            except Error:
+            except DriverError:
                 self.settle(domain.name, note, call)
                 raise
         moved = self.settle(domain.name, note, call)
         if moved is None or moved.node.name != target.name:
-            raise TryAgain("it could not be moved, and is where it was", unknown=False)
+            raise RetryableError("it could not be moved, and is where it was", unknown=False)
         return moved
 
     def sweep(self, name: str, node: Node, call: Call) -> None:
@@ -82,7 +82,7 @@ class Moves:
         if left is None:
             return
         if left.runs(call):
-            raise TryAgain(f"it runs on {node.name} as well", unknown=call.acted)
+            raise RetryableError(f"it runs on {node.name} as well", unknown=call.acted)
         if left.is_on(call):
             left.kill(call)
         if left.is_there(call):
@@ -94,7 +94,7 @@ class Moves:
         here, there = domains.find(call, source, name), domains.find(call, target, name)
         sends = here or there  # a target may wait for a source that is no longer at it
         if sends is not None and sends.is_busy(call):
-            raise TryAgain("libvirt is still moving it", unknown=True)
+            raise RetryableError("libvirt is still moving it", unknown=True)
         here_on, there_on = here is not None and here.is_on(call), there is not None and there.is_on(call)
         if here is not None and there is not None and here_on and there_on:
             # A daemon died between them. Who runs has everything; if none does, the source surely has.

@@ -16,7 +16,7 @@ from typing import Any
 
 import libvirt
 
-from stead.drivers.base import Error
+from stead.drivers.base import DriverError
 from stead.drivers.libvirt.errors import Missing, NoAnswer, meaning
 
 ALIVE = (2, 2)
@@ -66,7 +66,7 @@ class Node:
         before, call.acted = call.acted, True
         try:
             return self._ask(call, deed, before=before)
-        except Error as error:
+        except DriverError as error:
             if not (isinstance(error, NoAnswer) and error.unknown):
                 call.acted = before
             raise

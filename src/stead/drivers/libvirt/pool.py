@@ -28,7 +28,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import Member, TryAgain
+from stead.drivers.base import Member, RetryableError
 
 log = logging.getLogger(__name__)
 
@@ -106,13 +106,13 @@ class Pool:
         except FileNotFoundError:
             return None
         except msgspec.MsgspecError as error:
-            raise TryAgain(f"the note on {name} cannot be read", detail=repr(error)) from error
+            raise RetryableError(f"the note on {name} cannot be read", detail=repr(error)) from error
 
     def readable(self, kind: str, name: str) -> Note | None:
         """The same, for a list of all: what cannot be read is left out with a warning, and the others are listed."""
         try:
             return self.note(kind, name)
-        except TryAgain as error:
+        except RetryableError as error:
             log.warning("%s (%s)", error, error.detail)
             return None
 
@@ -145,7 +145,7 @@ class Pool:
 
     @contextlib.contextmanager
     def hold(self, kind: str, name: str, until: float, *, shared: bool = False) -> Iterator[None]:
-        """Keep others away from something, in this process and in any other. Raises `TryAgain` if they do not go."""
+        """Lock a name, in this process and in any other. Raises `RetryableError` if they do not go."""
         slot = int(hashlib.sha256(name.encode()).hexdigest(), 16) % _SLOTS
         fd = os.open(self.file("locks", f"{kind}-{slot:03x}"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -155,7 +155,7 @@ class Pool:
                     break
                 except BlockingIOError:
                     if time.monotonic() > until:
-                        raise TryAgain("somebody else is at it", after=0.2) from None
+                        raise RetryableError("somebody else is at it", after=0.2) from None
                     time.sleep(_PAUSE)
             yield
         finally:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from stead.drivers.base import Permanent
+from stead.drivers.base import PermanentError
 
 MIB = 2**20
 
@@ -60,7 +60,7 @@ def read[T: Struct](kind: type[T], spec: Mapping[str, Any]) -> T:
     try:
         return msgspec.convert(dict(spec), kind, strict=False)
     except msgspec.ValidationError as error:
-        raise Permanent(f"the spec is wrong: {error}") from None
+        raise PermanentError(f"the spec is wrong: {error}") from None
 
 
 def digest(spec: Mapping[str, Any], *without: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from stead.drivers.base import Permanent, TryAgain
+from stead.drivers.base import PermanentError, RetryableError
 from stead.drivers.libvirt.nodes import Call
 
 PIECE = 4 * 2**20
@@ -30,7 +30,7 @@ def copy(source: Path, target: Path, call: Call) -> str:
                 _go_on(there.fileno(), source, target, call)
             return format_of(source)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise Permanent(f"{source} cannot be read: {error.strerror}") from error
+        raise PermanentError(f"{source} cannot be read: {error.strerror}") from error
 
 
 def format_of(file: Path) -> str:
@@ -54,7 +54,7 @@ def _go_on(source_fd: int, source: Path, target: Path, call: Call) -> None:
         there.seek(out.tell())
         while piece := there.read(PIECE):
             if call.left <= 0:
-                raise TryAgain("it is still being copied", after=0.1)
+                raise RetryableError("it is still being copied", after=0.1)
             if piece.count(0) == len(piece):
                 out.truncate(out.tell() + len(piece))  # holes stay holes
                 out.seek(0, 2)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from stead.drivers.base import Permanent, Throttled, TryAgain, Unreachable
+from stead.drivers.base import PermanentError, RetryableError, ThrottledError, UnreachableError
 from stead.drivers.lxd.wire import MOVES, STOPPING, UNDER_WAY, Envelope, Instance, Operation
 
 # The request was never sent: nothing can have been done by it.
@@ -27,7 +27,7 @@ MARGIN = 0.5
 """Seconds at the end of a call in which nothing is waited for any more."""
 
 
-class Refused(Permanent):
+class RejectedError(PermanentError):
     """LXD's own no."""
 
     def __init__(self, message: str, *, status: int, detail: str) -> None:
@@ -99,7 +99,9 @@ class Call:
             if heedless and operation.description == STOPPING:
                 break
             if not (await self.wait(operation)).over:
-                raise TryAgain("LXD is still at it", unknown=self.acted, detail=f"{operation.description} {name}")
+                raise RetryableError(
+                    "LXD is still at it", unknown=self.acted, detail=f"{operation.description} {name}"
+                )
         return await self.instance(name)
 
     async def do(self, method: str, path: str, content: Any = None) -> Operation:
@@ -116,9 +118,9 @@ class Call:
                 else:
                     await asyncio.sleep(0.05)
                     operation = _read(await self.ask("GET", path), Operation)
-            except Refused as error:
+            except RejectedError as error:
                 # LXD forgets operations some seconds after their end, and all of them when it is started again.
-                raise TryAgain("LXD forgot what it was doing", unknown=True, detail=error.detail) from error
+                raise RetryableError("LXD forgot what it was doing", unknown=True, detail=error.detail) from error
         return operation
 
     async def ask(self, method: str, path: str, content: Any = None, **params: str) -> Envelope:
@@ -133,9 +135,9 @@ class Call:
             )
         except _UNSENT as error:
             self.acted = acted
-            raise Unreachable("LXD cannot be reached", unknown=acted, detail=repr(error)) from error
+            raise UnreachableError("LXD cannot be reached", unknown=acted, detail=repr(error)) from error
         except httpx.TransportError as error:
-            raise TryAgain("LXD's answer did not come", unknown=self.acted, detail=repr(error)) from error
+            raise RetryableError("LXD's answer did not come", unknown=self.acted, detail=repr(error)) from error
         self.now = _date(response)
         try:
             answer = msgspec.json.decode(response.content, type=Envelope)
@@ -148,7 +150,7 @@ class Call:
             self.acted = acted
         raise self._error(response, answer)
 
-    def _error(self, response: httpx.Response, answer: Envelope | None) -> Permanent | TryAgain:
+    def _error(self, response: httpx.Response, answer: Envelope | None) -> PermanentError | RetryableError:
         """What an answer that is no success means for whoever made the call."""
         status = response.status_code
         message = answer.error if answer is not None and answer.error else f"LXD answered {status}"
@@ -156,12 +158,12 @@ class Call:
         after = float(said) if said.replace(".", "", 1).isdecimal() else 1.0
         detail = f"{status} {response.request.method} {response.request.url.path}"
         if status == 429:
-            return Throttled(message, after=after, unknown=self.acted, detail=detail)
+            return ThrottledError(message, after=after, unknown=self.acted, detail=detail)
         if 400 <= status < 500 and answer is not None:
-            return Refused(message, status=status, detail=detail)
+            return RejectedError(message, status=status, detail=detail)
         if 400 <= status < 500:
-            return Permanent(message, detail=detail)  # somebody in between: no word of LXD's on what it has
-        return TryAgain(message, after=after, unknown=self.acted, detail=detail)
+            return PermanentError(message, detail=detail)  # somebody in between: no word of LXD's on what it has
+        return RetryableError(message, after=after, unknown=self.acted, detail=detail)
 
     async def _names(self, path: str, field: str) -> list[str]:
         return [thing[field] for thing in _read(await self.ask("GET", path, recursion="1"), list[dict[str, Any]])]
@@ -169,7 +171,7 @@ class Call:
     async def _find(self, path: str) -> Envelope | None:
         try:
             return await self.ask("GET", path)
-        except Refused as error:
+        except RejectedError as error:
             if error.status == 404:
                 return None
             raise
@@ -184,14 +186,14 @@ async def calling(client: httpx.AsyncClient, project: str, timeout: float) -> As
         async with asyncio.timeout_at(end):
             yield call
     except TimeoutError as error:
-        raise TryAgain("LXD's answer did not come", unknown=call.acted, detail=f"{timeout} seconds") from error
+        raise RetryableError("LXD's answer did not come", unknown=call.acted, detail=f"{timeout} seconds") from error
 
 
 def _read[T](answer: Envelope, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(answer.metadata, type=kind)
     except msgspec.MsgspecError as error:
-        raise TryAgain("LXD's answer makes no sense", unknown=True, detail=repr(error)) from error
+        raise RetryableError("LXD's answer makes no sense", unknown=True, detail=repr(error)) from error
 
 
 def _date(response: httpx.Response) -> datetime:

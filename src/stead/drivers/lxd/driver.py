@@ -18,13 +18,13 @@ from stead.drivers import settings
 from stead.drivers.base import (
     PROBE,
     VM,
-    Error,
+    DriverError,
     FoundObject,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     Result,
-    TryAgain,
+    RetryableError,
     check_batch,
     nearest,
 )
@@ -94,7 +94,7 @@ class LxdDriver:
                 if verb == "create":
                     return [await self._create(call, member, token)]
                 return [await self._change(call, verb, member)]
-            except Permanent as error:
+            except PermanentError as error:
                 if not call.acted:
                     raise
                 # Something was done before LXD said no: what was made must be found again.
@@ -158,7 +158,7 @@ class LxdDriver:
         operation = await call.do("POST", "/1.0/instances", asked)
         if not operation.over:
             # Nobody but us starts it when it is made: it is not enough to look.
-            raise TryAgain("LXD is still making it", unknown=True, detail=name)
+            raise RetryableError("LXD is still making it", unknown=True, detail=name)
         instance = await call.settled(name)
         if instance is None:
             return Result(path=member.path, ok=False, error=operation.err or REMOVED, permanent=bool(operation.err))
@@ -194,7 +194,7 @@ class LxdDriver:
         content = {"name": mark, "description": "removed for good", "config": {OWNER: self._config.owner}}
         try:
             await call.ask("POST", "/1.0/profiles", content)
-        except Error:
+        except DriverError:
             # It may be there already, which LXD calls an error of its own.
             if not await call.profile(mark):
                 raise
@@ -203,7 +203,7 @@ class LxdDriver:
         """Once: LXD has an empty list for a project that does not exist, and what has instances cannot be removed."""
         if not self._project_seen:
             if not await call.project():
-                raise Permanent(f"LXD has no project {self._project}")
+                raise PermanentError(f"LXD has no project {self._project}")
             self._project_seen = True
 
     def _call(self) -> AbstractAsyncContextManager[Call]:

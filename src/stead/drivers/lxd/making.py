@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import Member, Permanent
+from stead.drivers.base import Member, PermanentError
 from stead.drivers.lxd.wire import ORDER, OWNER, PATH, SPEC, TOKEN
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
@@ -68,7 +68,7 @@ def _image(image: object) -> dict[str, Any]:
     if isinstance(image, Mapping):
         return dict(image)  # as LXD has it: an image of another server, for one
     if not isinstance(image, str) or not image:
-        raise Permanent("the spec names no image")
+        raise PermanentError("the spec names no image")
     return {"fingerprint" if FINGERPRINT.fullmatch(image) else "alias": image}
 
 

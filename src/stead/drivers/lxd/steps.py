@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from stead.drivers.base import TryAgain
-from stead.drivers.lxd.call import Call, Refused
+from stead.drivers.base import RetryableError
+from stead.drivers.lxd.call import Call, RejectedError
 from stead.drivers.lxd.wire import FROZEN, RUNNING, STOPPED, Instance
 
 TRIES = 2
@@ -131,10 +131,10 @@ async def take(call: Call, name: str, step: Step, grace: float) -> str | None:
             if not step.force:
                 wish["timeout"] = max(1, round(grace))
             operation = await call.do("PUT", f"{path}/state", wish)
-    except Refused as error:
+    except RejectedError as error:
         return error.message
     if operation.over:
         return operation.err
     if step.last:
         return None
-    raise TryAgain("LXD is still at it", unknown=True, detail=f"{step.action} {name}")
+    raise RetryableError("LXD is still at it", unknown=True, detail=f"{step.action} {name}")

@@ -29,8 +29,8 @@ from keystoneauth1.session import Session
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import NewConnectionError
 
-from stead.drivers.base import Error, TryAgain
-from stead.drivers.openstack.errors import TooLate, Unanswered, Unsent, meaning, refusal
+from stead.drivers.base import DriverError, RetryableError
+from stead.drivers.openstack.errors import DeadlineError, NoAnswerError, NotSentError, meaning, refusal
 from stead.drivers.openstack.settings import Config, connect
 
 THREADS = 16
@@ -94,7 +94,7 @@ class _Wire(requests.Session):
         ask: _Ask = self._here.ask
         now = time.monotonic()
         if now > ask.task.latest:
-            raise TooLate
+            raise DeadlineError
         left = ask.task.end - now
         how["timeout"] = (min(self._connecting, left), left)
         ours = ORDER in request.headers
@@ -106,7 +106,7 @@ class _Wire(requests.Session):
             unsent = isinstance(error, requests.exceptions.ConnectTimeout) or _never_connected(error)
             if unsent and ours and ask.acts:
                 ask.task.acted = before
-            raise (Unsent if unsent else Unanswered)(repr(error)) from error
+            raise (NotSentError if unsent else NoAnswerError)(repr(error)) from error
         if not ours and (answer.status_code in (413, 429) or answer.status_code >= 500):
             # The library would guess where the service is instead, and a wrong guess says that nothing is there.
             where = f"{request.method} {request.url}"
@@ -163,7 +163,7 @@ class Calls:
         query: Mapping[str, Any] | None = None,
         acts: bool = True,
     ) -> T:
-        """One request. Raises an `Error` where it has no answer, or one that is an error.
+        """One request. Raises a `DriverError` where it has no answer, or one that is an error.
 
         One that does not act, such as on a lock, leaves nothing behind that anybody would have to look for."""
         acts = acts and method != "GET"
@@ -179,7 +179,9 @@ class Calls:
         except msgspec.MsgspecError as error:
             if kind is type(None):
                 return None
-            raise TryAgain("the provider's answer makes no sense", unknown=task.acted, detail=repr(error)) from error
+            raise RetryableError(
+                "the provider's answer makes no sense", unknown=task.acted, detail=repr(error)
+            ) from error
 
     async def project(self, task: Task) -> str:
         """The id of the project. A login tells it, and it stays the same."""
@@ -200,8 +202,10 @@ class Calls:
             async with asyncio.timeout(max(0.0, task.end - time.monotonic())):
                 return await working
         except TimeoutError as error:
-            raise TryAgain("the provider's answer did not come", unknown=task.acted, detail=repr(error)) from error
-        except Error:
+            raise RetryableError(
+                "the provider's answer did not come", unknown=task.acted, detail=repr(error)
+            ) from error
+        except DriverError:
             raise
         except Exception as error:
             raise meaning(error, acted=task.acted) from error
@@ -219,7 +223,7 @@ class Calls:
             yield used
         except Unauthorized as error:
             if self._renewed(used):
-                raise TryAgain("the credentials have changed", after=0.1, detail=repr(error)) from error
+                raise RetryableError("the credentials have changed", after=0.1, detail=repr(error)) from error
             raise
 
     def _service(self, service: str, lowest: str) -> Adapter:
@@ -248,7 +252,7 @@ class Calls:
             asked = self._services[service].request
             answer = asked(path, method, params=dict(query), headers=headers, raise_exc=False, **content)
         if answer.status_code == 401 and self._renewed(used):
-            raise TryAgain("the credentials have changed", after=0.1, detail=f"401 {method} {answer.url}")
+            raise RetryableError("the credentials have changed", after=0.1, detail=f"401 {method} {answer.url}")
         return answer
 
 

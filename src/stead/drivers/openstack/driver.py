@@ -16,7 +16,7 @@ from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
 
 from stead.drivers import settings
-from stead.drivers.base import PROBE, VM, FoundObject, Member, ObservedObject, Permanent, Result, check_batch
+from stead.drivers.base import PROBE, VM, FoundObject, Member, ObservedObject, PermanentError, Result, check_batch
 from stead.drivers.openstack import groups, keys, networks, rules
 from stead.drivers.openstack.calls import Calls, Task
 from stead.drivers.openstack.names import Names
@@ -112,7 +112,7 @@ class OpenStackDriver:
         shared = self._shared[member.kind]
         try:
             return await (shared.create if verb == "create" else shared.delete)(task, member)
-        except Permanent as error:
+        except PermanentError as error:
             return Result(path=member.path, ok=False, error=error.message)
 
     async def _create(self, member: Member, order: str) -> Result:

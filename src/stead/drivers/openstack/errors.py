@@ -8,7 +8,7 @@ import msgspec
 from keystoneauth1 import exceptions as auth
 from openstack.exceptions import SDKException
 
-from stead.drivers.base import Error, Permanent, Throttled, TryAgain, Unreachable
+from stead.drivers.base import DriverError, PermanentError, RetryableError, ThrottledError, UnreachableError
 
 REQUEST = "x-openstack-request-id"
 """What every answer carries that is a service's own, and none of somebody in between."""
@@ -17,19 +17,19 @@ PAUSE = 2.0
 """Seconds to wait where there were too many calls and nobody said how long."""
 
 
-class TooLate(Exception):
+class DeadlineError(Exception):
     """The time in which a call may be sent was over before it was sent."""
 
 
-class Unsent(Exception):
+class NotSentError(Exception):
     """There was no connection: nothing can have been done."""
 
 
-class Unanswered(Exception):
+class NoAnswerError(Exception):
     """It was sent, and there was no answer."""
 
 
-class Refused(Permanent):
+class RejectedError(PermanentError):
     """The service's own no. It has done nothing."""
 
     def __init__(self, message: str, *, status: int, detail: str = "") -> None:
@@ -37,35 +37,35 @@ class Refused(Permanent):
         self.status = status
 
 
-def meaning(error: Exception, *, acted: bool) -> Error:
+def meaning(error: Exception, *, acted: bool) -> DriverError:
     """What an exception means; `acted` says whether anything may have been done."""
-    if isinstance(error, TooLate):
-        return TryAgain("there was no time left to ask the provider", unknown=acted, detail=repr(error))
-    if isinstance(error, Unsent):
-        return Unreachable("the provider cannot be reached", unknown=acted, detail=repr(error))
+    if isinstance(error, DeadlineError):
+        return RetryableError("there was no time left to ask the provider", unknown=acted, detail=repr(error))
+    if isinstance(error, NotSentError):
+        return UnreachableError("the provider cannot be reached", unknown=acted, detail=repr(error))
     if isinstance(error, auth.EndpointNotFound | auth.EmptyCatalog | auth.MissingRequiredOptions):
-        return Permanent(f"the provider has no such service here: {error}", detail=repr(error))
+        return PermanentError(f"the provider has no such service here: {error}", detail=repr(error))
     if isinstance(error, auth.Unauthorized):
-        return TryAgain(f"the provider does not let us in: {error.message}", unknown=acted, detail=repr(error))
+        return RetryableError(f"the provider does not let us in: {error.message}", unknown=acted, detail=repr(error))
     if isinstance(error, auth.ClientException | SDKException):
-        return TryAgain(f"the provider cannot be asked: {error}", unknown=acted, detail=repr(error))
-    return TryAgain("the provider's answer did not come", unknown=acted, detail=repr(error))
+        return RetryableError(f"the provider cannot be asked: {error}", unknown=acted, detail=repr(error))
+    return RetryableError("the provider's answer did not come", unknown=acted, detail=repr(error))
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes, where: str, *, acted: bool) -> Error:
+def refusal(status: int, headers: Mapping[str, str], body: bytes, where: str, *, acted: bool) -> DriverError:
     """What an answer means that is no success. `acted`: something may have been done before, or by this."""
     message = words(body) or f"the provider answered {status}"
     detail = f"{status} {where}, request {headers.get(REQUEST, 'unknown')}"
     after = pause(headers)
     if status in (413, 429):
-        return Throttled(message, after=PAUSE if after is None else after, detail=detail)
+        return ThrottledError(message, after=PAUSE if after is None else after, detail=detail)
     after = 1.0 if after is None else after
     if status == 401:
-        return TryAgain(message, after=after, detail=detail)
+        return RetryableError(message, after=after, detail=detail)
     if 400 <= status < 500 and REQUEST in headers:
-        return Refused(message, status=status, detail=detail)
+        return RejectedError(message, status=status, detail=detail)
     # Somebody in between says nothing about what the service has; an error on their side, not how far they had come.
-    return TryAgain(message, after=after, unknown=acted, detail=detail)
+    return RetryableError(message, after=after, unknown=acted, detail=detail)
 
 
 def pause(headers: Mapping[str, str]) -> float | None:

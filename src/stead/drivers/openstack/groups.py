@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, Result
+from stead.drivers.base import FoundObject, Member, ObservedObject, PermanentError, Result
 from stead.drivers.openstack import neutron
 from stead.drivers.openstack.calls import NETWORK, Calls, Task
-from stead.drivers.openstack.errors import Refused
+from stead.drivers.openstack.errors import RejectedError
 from stead.drivers.openstack.neutron import Things
 from stead.drivers.openstack.wire import mark, name_of
 
@@ -46,7 +46,7 @@ class Groups:
         facts = {"id": group.id}
         try:
             await self._open(task, group.id, wanted)
-        except Refused as error:
+        except RejectedError as error:
             return Result(path=member.path, ok=False, facts=facts, error=error.message)
         return Result(path=member.path, ok=True, facts=facts)
 
@@ -57,7 +57,7 @@ class Groups:
             return Result(path=member.path, ok=True)
         try:
             await self._things.delete(task, "security_groups", group.id)
-        except Refused as error:
+        except RejectedError as error:
             return Result(
                 path=member.path,
                 ok=False,
@@ -90,11 +90,11 @@ class Groups:
 
 
 def rules_of(member: Member) -> list[dict[str, Any]]:
-    """What is let in, in Neutron's words. Raises `Permanent` where the spec makes no sense."""
+    """What is let in, in Neutron's words. Raises `PermanentError` where the spec makes no sense."""
     said = member.spec.get("rules")
     said = DEFAULT if said is None else said
     if not isinstance(said, list | tuple) or not all(isinstance(rule, Mapping) for rule in said):
-        raise Permanent(
+        raise PermanentError(
             'the spec\'s rules are a list such as [{"protocol": "tcp", "ports": "22", "from": "0.0.0.0/0"}]'
         )
     return [_rule(rule) for rule in said]
@@ -102,7 +102,7 @@ def rules_of(member: Member) -> list[dict[str, Any]]:
 
 def _rule(said: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := said.keys() - {"protocol", "ports", "from"}:
-        raise Permanent(f"a rule has a protocol, ports and from, but no {', '.join(sorted(unknown))}")
+        raise PermanentError(f"a rule has a protocol, ports and from, but no {', '.join(sorted(unknown))}")
     rule: dict[str, Any] = {"ethertype": "IPv4"}
     source = str(said.get("from") or "0.0.0.0/0")
     if source == MEMBERS:
@@ -111,7 +111,7 @@ def _rule(said: Mapping[str, Any]) -> dict[str, Any]:
         try:
             net = ipaddress.ip_network(source, strict=False)
         except ValueError as error:
-            raise Permanent(f"a rule's from is wrong: {error}") from error
+            raise PermanentError(f"a rule's from is wrong: {error}") from error
         rule |= {"ethertype": f"IPv{net.version}", "remote_ip_prefix": str(net)}
     protocol = str(said.get("protocol") or "tcp").lower()
     if protocol != ALL:
@@ -120,7 +120,9 @@ def _rule(said: Mapping[str, Any]) -> dict[str, Any]:
     if ports != ALL:
         match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", ports)
         if match is None or protocol not in ("tcp", "udp"):
-            raise Permanent(f"a rule's ports are such as 22 or 8000-8080, of tcp or udp; not {ports} of {protocol}")
+            raise PermanentError(
+                f"a rule's ports are such as 22 or 8000-8080, of tcp or udp; not {ports} of {protocol}"
+            )
         rule |= {"port_range_min": int(match[1]), "port_range_max": int(match[2] or match[1])}
     return rule
 

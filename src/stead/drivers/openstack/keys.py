@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from stead.drivers.base import FoundObject, Member, ObservedObject, Result
 from stead.drivers.openstack.calls import COMPUTE, Calls, Task
-from stead.drivers.openstack.errors import Refused
+from stead.drivers.openstack.errors import RejectedError
 from stead.drivers.openstack.wire import AVAILABLE, Link, next_page
 from stead.lifecycle.rows import ABSENT
 
@@ -57,7 +57,7 @@ class Keys:
         asked = {"keypair": {"name": name, "public_key": public, "type": "ssh"}}
         try:
             await self._calls.ask(task, Any, COMPUTE, "POST", "/os-keypairs", asked)
-        except Refused as error:
+        except RejectedError as error:
             there = await self._get(task, name) if error.status == 409 else None
             if there is None:
                 return Result(path=member.path, ok=False, error=error.message, permanent=error.status != 409)
@@ -72,7 +72,7 @@ class Keys:
         name = str(member.facts.get("id") or key_name(self._owner, member.token))
         try:
             await self._calls.ask(task, type(None), COMPUTE, "DELETE", f"/os-keypairs/{quote(name, safe='')}")
-        except Refused as error:
+        except RejectedError as error:
             if error.status != 404:
                 return Result(path=member.path, ok=False, facts=_facts(name), error=error.message)
         return Result(path=member.path, ok=True)

@@ -33,9 +33,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from stead.drivers.base import Error, TryAgain
+from stead.drivers.base import DriverError, RetryableError
 from stead.drivers.openstack.calls import IMAGE, Calls, Task
-from stead.drivers.openstack.errors import Refused
+from stead.drivers.openstack.errors import RejectedError
 
 MARGIN = 2.0
 """Seconds: Glance tells times without their fractions, and may run on several machines."""
@@ -46,7 +46,7 @@ STEP = 0.25
 _LOCKS = uuid.UUID("0b0d5b5e-6f0c-4f1c-8f43-6f8a6b1c6f0e")
 
 
-class Spent(Exception):
+class TokenSpentError(Exception):
     """What was made under this token has been removed since."""
 
 
@@ -81,10 +81,10 @@ class Lock:
     async def take_over(self) -> None:
         """After a look that has not found the server: the right to make it, all the same.
 
-        Raises `Spent`, or `TryAgain` as long as somebody may be at it. Without the latter, look once more."""
+        Raises `TokenSpentError`, or `RetryableError` as long as another may be at it. Otherwise, look once more."""
         first = await self._touch(0)
         if first is None:
-            raise Spent
+            raise TokenSpentError
         generation = int(first.stead_next)
         last = first if generation == 0 else None
         while True:
@@ -102,7 +102,7 @@ class Lock:
         if self._held is None:
             return
         after = [{"op": "add", "path": "/stead_next", "value": str(self._held + 1)}]
-        with suppress(Error):
+        with suppress(DriverError):
             await self._ask(Any, "PATCH", f"/images/{self.id()}", after)
             if self._held:
                 await self._delete(self._held)
@@ -114,7 +114,7 @@ class Lock:
 
     async def settle(self) -> None:
         """The server is there. If this fails, the image stays until the server is removed, and says the same."""
-        with suppress(Error):
+        with suppress(DriverError):
             await self._delete(0)
             if self._held:
                 await self._delete(self._held)
@@ -126,7 +126,7 @@ class Lock:
         if left > 0:
             # Most likely it is there in a moment. Whoever crashed is waited for in a few steps.
             after = min(left, STEP * self._calls.longest)
-            raise TryAgain("somebody else is making it", after=after, unknown=True, detail=f"age {age:.0f} s")
+            raise RetryableError("somebody else is making it", after=after, unknown=True, detail=f"age {age:.0f} s")
 
     async def _make(self, generation: int) -> bool:
         content = {
@@ -139,10 +139,10 @@ class Lock:
         }
         try:
             await self._ask(Any, "POST", "/images", content)
-        except Refused as error:
+        except RejectedError as error:
             if error.status == 409:
                 return False
-            raise Refused(f"the lock cannot be made: {error.message}", status=error.status) from error
+            raise RejectedError(f"the lock cannot be made: {error.message}", status=error.status) from error
         self._held = generation
         return True
 
@@ -151,18 +151,18 @@ class Lock:
         now = [{"op": "replace", "path": "/stead_looked", "value": str(uuid.uuid4())}]
         try:
             return await self._ask(Image, "PATCH", f"/images/{self.id(generation)}", now)
-        except Refused as error:
+        except RejectedError as error:
             if error.status == 404:
                 return None
             if error.status == 409:  # somebody else writes to it at this very moment
-                raise TryAgain("somebody else is making it", unknown=True, detail=error.detail) from error
+                raise RetryableError("somebody else is making it", unknown=True, detail=error.detail) from error
             raise
 
     async def _delete(self, generation: int) -> None:
         for last in (False, True):
             try:
                 return await self._ask(type(None), "DELETE", f"/images/{self.id(generation)}")
-            except Refused as error:
+            except RejectedError as error:
                 if error.status == 404:
                     return None
                 if error.status != 409 or last:  # whoever writes to it at this very moment has soon done so

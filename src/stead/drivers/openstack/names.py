@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from stead.drivers.base import Permanent, nearest
+from stead.drivers.base import PermanentError, nearest
 from stead.drivers.openstack.calls import COMPUTE, IMAGE, NETWORK, Calls, Task
 from stead.drivers.openstack.wire import Link, next_page
 
@@ -109,7 +109,7 @@ def _one(what: str, name: str, there: Iterable[Named]) -> str:
     by_name = [one.id for one in there if one.name == name]
     ids = by_name or [one.id for one in there if one.id == name]
     if not ids:
-        raise Permanent(f"there is no {what} {name} here")
+        raise PermanentError(f"there is no {what} {name} here")
     if len(ids) > 1:
-        raise Permanent(f"there are {len(ids)} of the name {name}: say which {what} by its id")
+        raise PermanentError(f"there are {len(ids)} of the name {name}: say which {what} by its id")
     return ids[0]

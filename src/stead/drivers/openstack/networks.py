@@ -6,10 +6,10 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
-from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, Result
+from stead.drivers.base import FoundObject, Member, ObservedObject, PermanentError, Result
 from stead.drivers.openstack import neutron
 from stead.drivers.openstack.calls import NETWORK, Calls, Task
-from stead.drivers.openstack.errors import Refused
+from stead.drivers.openstack.errors import RejectedError
 from stead.drivers.openstack.names import Names
 from stead.drivers.openstack.neutron import Thing, Things
 from stead.drivers.openstack.wire import mark, name_of
@@ -47,7 +47,7 @@ class Networks:
             facts["subnet"] = subnet.id
             if gateway:
                 facts["router"] = await self._router(task, member, marks, gateway, subnet)
-        except Refused as error:
+        except RejectedError as error:
             # What was made must be found again.
             return Result(path=member.path, ok=False, facts=facts, error=error.message)
         return Result(path=member.path, ok=True, facts=facts)
@@ -67,7 +67,7 @@ class Networks:
                 await self._remove(task, router, network)
             if network is not None:
                 await self._things.delete(task, "networks", network.id)  # its subnets go with it
-        except Refused as error:
+        except RejectedError as error:
             facts = {"id": network.id} if network else {}
             return Result(path=member.path, ok=False, facts=facts, error=error.message, permanent=error.status != 409)
         return Result(path=member.path, ok=True)
@@ -136,5 +136,5 @@ def _cidr(member: Member) -> tuple[str, int]:
     try:
         net = ipaddress.ip_network(said)
     except ValueError as error:
-        raise Permanent(f"the spec's cidr is wrong: {error}") from error
+        raise PermanentError(f"the spec's cidr is wrong: {error}") from error
     return str(net), net.version

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stead.drivers.base import FoundObject, Member, ObservedObject
 from stead.drivers.openstack.calls import NETWORK, Calls, Task
-from stead.drivers.openstack.errors import Refused
+from stead.drivers.openstack.errors import RejectedError
 from stead.drivers.openstack.wire import AVAILABLE, marked, next_page
 from stead.drivers.openstack.wire import Link as PageLink
 from stead.lifecycle.rows import ABSENT, BROKEN
@@ -90,7 +90,7 @@ class Things:
         """Remove it; it may be gone already."""
         try:
             await self._calls.ask(task, type(None), NETWORK, "DELETE", f"/{what.replace('_', '-')}/{id}")
-        except Refused as error:
+        except RejectedError as error:
             if error.status != 404:
                 raise
 

@@ -6,11 +6,19 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stead.drivers.base import Error, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
+from stead.drivers.base import (
+    DriverError,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+)
 from stead.drivers.openstack import rules
 from stead.drivers.openstack.calls import COMPUTE, Calls, Task
-from stead.drivers.openstack.errors import Refused
-from stead.drivers.openstack.lock import Lock, Spent
+from stead.drivers.openstack.errors import RejectedError
+from stead.drivers.openstack.lock import Lock, TokenSpentError
 from stead.drivers.openstack.names import Names
 from stead.drivers.openstack.wire import (
     LONGEST,
@@ -48,7 +56,7 @@ class Servers:
         spec = digest({name: value for name, value in member.spec.items() if name != "shared"})
         try:
             asked = await self._body(task, member, spec)
-        except Permanent as error:
+        except PermanentError as error:
             # What it was once made of may be gone by now.
             there = await self._by_token(task, member)
             return rules.failed(member, "", error.message) if there is None else rules.made(member, there, spec)
@@ -59,7 +67,7 @@ class Servers:
                 spent = False
                 try:
                     await lock.take_over()
-                except Spent:
+                except TokenSpentError:
                     spent = True
                 # Whoever was at it may have made it since the look.
                 there = await self._by_token(task, member)
@@ -70,10 +78,10 @@ class Servers:
                 return rules.made(member, there, spec)
         try:
             made = await self._calls.ask(task, Made, COMPUTE, "POST", "/servers", {"server": asked})
-        except Error as error:
-            if not (isinstance(error, TryAgain) and error.unknown):
+        except DriverError as error:
+            if not (isinstance(error, RetryableError) and error.unknown):
                 await lock.give_back()
-            if isinstance(error, Refused):
+            if isinstance(error, RejectedError):
                 self._names.forget()  # a name may mean something else by now
                 return rules.failed(member, "", error.message)
             raise
@@ -89,7 +97,7 @@ class Servers:
         path = f"/servers/{server.id}/action"
         try:
             await self._calls.ask(task, type(None), COMPUTE, "POST", path, verb.actions[server.status])
-        except Refused as error:
+        except RejectedError as error:
             if error.status not in (404, 409):
                 return rules.failed(member, server.id, error.message)
             # Something happened to it since the look.
@@ -107,7 +115,7 @@ class Servers:
         if not server.going:
             try:
                 await self._calls.ask(task, type(None), COMPUTE, "DELETE", f"/servers/{server.id}")
-            except Refused as error:
+            except RejectedError as error:
                 if error.status != 404:
                     return rules.failed(member, server.id, error.message, permanent=error.status != 409)
         return rules.accepted(member, server.id, ABSENT)
@@ -135,7 +143,7 @@ class Servers:
     async def _body(self, task: Task, member: Member, spec: str) -> dict[str, Any]:
         """What Nova is asked to make. Fields of the spec that say nothing to it are left to others."""
         if missing := [field for field in ("image", "spec") if not member.spec.get(field)]:
-            raise Permanent(f"the spec lacks {' and '.join(missing)}")
+            raise PermanentError(f"the spec lacks {' and '.join(missing)}")
         shared = member.spec.get("shared") or {}
         asked: dict[str, Any] = {
             "name": name_of(member),
@@ -181,7 +189,7 @@ class Servers:
     async def _get(self, task: Task, id: str) -> Server | None:
         try:
             return (await self._calls.ask(task, One, COMPUTE, "GET", f"/servers/{id}")).server
-        except Refused as error:
+        except RejectedError as error:
             if error.status == 404:
                 return None
             raise
@@ -212,5 +220,5 @@ def _seen(member: Member, server: Server | None) -> ObservedObject:
 def _fact(shared: Mapping[str, Any], kind: str, name: str) -> str:
     facts = shared[kind]
     if not isinstance(facts, Mapping) or not facts.get(name):
-        raise Permanent(f"the {kind} that it is to have is not there")
+        raise PermanentError(f"the {kind} that it is to have is not there")
     return str(facts[name])

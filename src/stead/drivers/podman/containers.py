@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, field
 
-from stead.drivers.base import MOVING, Permanent, Tail, TryAgain
+from stead.drivers.base import MOVING, PermanentError, RetryableError, Tail
 from stead.drivers.podman.engine import DIGEST, PATH, SITE, TOKEN, Container, Engine, minded
 from stead.drivers.process import spec
 from stead.drivers.process.folders import App, Wanted
@@ -67,7 +67,9 @@ class Containers:
         """An app is an image."""
         asked = spec.read(Asked, said)
         if asked.stop.grace > self._longest_grace:
-            raise Permanent(f"a grace of more than {self._longest_grace:g} s needs a longer timeout of the driver")
+            raise PermanentError(
+                f"a grace of more than {self._longest_grace:g} s needs a longer timeout of the driver"
+            )
         return asked
 
     def user(self, path: str, named: int | str | None) -> User | None:
@@ -79,9 +81,9 @@ class Containers:
         if named is not None and uid in users.allowed:
             return account(uid, users.first(path))
         if uid is None or (isinstance(named, str) and not named.isdecimal()):
-            raise Permanent(users.rejection(named))
+            raise PermanentError(users.rejection(named))
         if uid >= BLOCK:
-            raise Permanent(f"user {uid}: a container has the users 0 to {BLOCK - 1}")
+            raise PermanentError(f"user {uid}: a container has the users 0 to {BLOCK - 1}")
         first = users.first(path)
         return User(uid=first + uid, gid=first, namespace_gid=first, name="")
 
@@ -93,7 +95,7 @@ class Containers:
         """All words for podman but those of its user, which are those of the day on which it starts."""
         assert isinstance(asked, Asked)
         if frame.net and asked.health is not None and asked.health.command is None:
-            raise Permanent("in a network of its own, health is checked by a command")
+            raise PermanentError("in a network of its own, health is checked by a command")
         labels = {SITE: self._root.mark, PATH: frame.path, TOKEN: frame.token, DIGEST: frame.digest}
         words = ["--name", self._name(place), "--hostname", frame.host[:63]]
         for name, value in labels.items():
@@ -183,7 +185,7 @@ class Containers:
         words = ["logs", "--timestamps", *(["--since", since] if since else ["--tail", str(lines)])]
         code, text = self._engine.said(*words, self._name(place))
         if code != 0:
-            raise Permanent("podman has nothing of what it wrote")
+            raise PermanentError("podman has nothing of what it wrote")
         stamped = [line.partition(" ") for line in text.splitlines()]
         fresh = [(at, said) for at, _, said in stamped if at > since]
         return Tail(lines=[said for _, said in fresh][-lines:], position=fresh[-1][0] if fresh else since)
@@ -257,7 +259,7 @@ class Containers:
     def _exec(self, found: Container, command: list[str], within: float) -> str:
         try:
             code, text = self._engine.said("exec", found.id, *command, within=within)
-        except TryAgain:
+        except RetryableError:
             return f"a check took longer than {within:g} s"
         return "" if code == 0 else text.strip()[-300:] or f"exit code {code}"
 

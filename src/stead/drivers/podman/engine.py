@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from stead.drivers.base import Permanent, TryAgain
+from stead.drivers.base import PermanentError, RetryableError
 
 SITE, PATH, TOKEN, DIGEST = "stead.site", "stead.path", "stead.token", "stead.digest"
 """The labels of our containers."""
@@ -58,10 +58,10 @@ class Engine:
         self._words = [program, *options]
 
     def call(self, *words: str, within: float = 5.0) -> str:
-        """What it writes. Raises `Permanent` with its own words where it refuses."""
+        """What it writes. Raises `PermanentError` with its own words where it refuses."""
         done = self._run(words, within)
         if done.returncode != 0:
-            raise Permanent(f"podman says: {_last(done.stderr)}")
+            raise PermanentError(f"podman says: {_last(done.stderr)}")
         return done.stdout
 
     def said(self, *words: str, within: float = 5.0) -> tuple[int, str]:
@@ -75,17 +75,17 @@ class Engine:
             return {}
         done = self._run(("container", "inspect", *names), 5.0)
         if done.returncode != 0 and "no such container" not in done.stderr:
-            raise TryAgain(f"podman says: {_last(done.stderr)}")
+            raise RetryableError(f"podman says: {_last(done.stderr)}")
         try:
             return {found.name: found for found in _DECODER.decode(done.stdout)}
         except msgspec.MsgspecError as error:
-            raise TryAgain("podman's answer makes no sense", detail=repr(error)) from error
+            raise RetryableError("podman's answer makes no sense", detail=repr(error)) from error
 
     def all(self, site: str) -> dict[str, Container]:
         """All of a site."""
         listed = self._run(("ps", "--all", "--filter", f"label={SITE}={site}", "--format", "{{.Names}}"), 5.0)
         if listed.returncode != 0:
-            raise TryAgain(f"podman says: {_last(listed.stderr)}")
+            raise RetryableError(f"podman says: {_last(listed.stderr)}")
         return self.containers(*listed.stdout.split())
 
     def stop(self, whole_id: str, within: float = 5.0) -> None:
@@ -122,14 +122,14 @@ class Engine:
                 start_new_session=True,  # what it has begun, it is to finish, whatever becomes of the agent
             )
         except FileNotFoundError as error:
-            raise Permanent(f"there is no {self._words[0]} on this machine") from error
+            raise PermanentError(f"there is no {self._words[0]} on this machine") from error
         except subprocess.TimeoutExpired as error:
-            raise TryAgain("podman does not answer", unknown=True, detail=" ".join(words[:2])) from error
+            raise RetryableError("podman does not answer", unknown=True, detail=" ".join(words[:2])) from error
 
 
 def _pause(end: float) -> None:
     if time.monotonic() > end:
-        raise TryAgain("podman goes on restarting it", unknown=True)
+        raise RetryableError("podman goes on restarting it", unknown=True)
     time.sleep(0.05)
 
 

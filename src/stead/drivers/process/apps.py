@@ -8,7 +8,16 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, Tail, TryAgain
+from stead.drivers.base import (
+    MOVING,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+    Tail,
+)
 from stead.drivers.process import spec
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, App, Cluster, Wanted, identity, is_it
 from stead.drivers.process.leading import Leader
@@ -41,7 +50,7 @@ class Apps:
         ):
             cluster = self._root.cluster(above)
             if cluster.wanted() is None:
-                raise Permanent(f"there is no cluster {above} here")
+                raise PermanentError(f"there is no cluster {above} here")
             wanted = self._want(verb, place, member, order, asked, user, cluster)
             facts = {"id": identity(place, wanted.token)}
             sight = self._runner.look(place, wanted)
@@ -116,7 +125,7 @@ class Apps:
         place = self._root.app(member.path)
         there = place.wanted()
         if there is None or not is_it(place, there, member):
-            raise Permanent("it is not there")
+            raise PermanentError("it is not there")
         return self._runner.tail(place, lines, since)
 
     def _want(
@@ -133,13 +142,13 @@ class Apps:
         there = place.wanted()
         digest = spec.digest(member.spec)
         if there is not None and there.token != member.token:
-            raise Permanent("another app has its place, which has to be deleted first")
+            raise PermanentError("another app has its place, which has to be deleted first")
         if verb == "create":
             if self._root.is_spent(member.token):
-                raise Permanent(REMOVED)
+                raise PermanentError(REMOVED)
             if there is not None:
                 if digest not in (there.first, spec.digest(there.spec)):
-                    raise Permanent(OTHER_SPEC)
+                    raise PermanentError(OTHER_SPEC)
                 return there
         first = digest if there is None else there.first
         net = spec.cluster(_spec(cluster)).net
@@ -177,7 +186,7 @@ class Apps:
                 if now is None or now.token != there.token or (now.absent and self._finish(place, now)):
                     return Sight(state=ABSENT)
                 return self._runner.look(place, now)
-        except TryAgain:
+        except RetryableError:
             return Sight(state=MOVING)  # somebody is at it
         except OSError as error:
             return Sight(state=BROKEN, failed=True, error=f"what is left cannot be removed: {error}")

@@ -7,7 +7,15 @@ import os
 import subprocess
 from pathlib import Path
 
-from stead.drivers.base import Error, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
+from stead.drivers.base import (
+    DriverError,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+)
 from stead.drivers.process import spec
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, Cluster, Wanted, identity, is_it
 from stead.drivers.process.keeper import isolation
@@ -33,13 +41,13 @@ class Clusters:
             place = self._root.cluster(member.path)
             there = place.wanted()
             if there is not None and there.token != member.token:
-                raise Permanent("another cluster has its place, which has to be deleted first")
+                raise PermanentError("another cluster has its place, which has to be deleted first")
             digest = spec.digest(member.spec)
             if verb == "create":
                 if self._root.is_spent(member.token):
-                    raise Permanent(REMOVED)
+                    raise PermanentError(REMOVED)
                 if there is not None and digest not in (there.first, there.digest):
-                    raise Permanent(OTHER_SPEC)
+                    raise PermanentError(OTHER_SPEC)
             if there is None or verb != "create":
                 if there is not None and there.digest != digest:
                     self._check_net(place, there, asked)
@@ -110,7 +118,7 @@ class Clusters:
     def furnish_all(self, until: float) -> None:
         """Make again what clusters need and the machine has lost. What cannot be made, a look tells of."""
         for place in self._root.clusters():
-            with contextlib.suppress(Error, OSError):
+            with contextlib.suppress(DriverError, OSError):
                 there = place.wanted()
                 if there is not None and self._missing(place, there):
                     with self._root.hold("cluster", there.path, until):
@@ -128,7 +136,7 @@ class Clusters:
         self._machine.limit(self._machine.group(place.folder.name), asked)
         if asked.net == "own" and not _is_net(place.net):
             if not self._machine.isolation or os.geteuid() != 0:
-                raise Permanent("a network of its own needs isolation, and an agent that is root")
+                raise PermanentError("a network of its own needs isolation, and an agent that is root")
             place.net.touch()
             made = subprocess.run(
                 [*PROGRAM, "--net", str(place.net)],
@@ -138,7 +146,7 @@ class Clusters:
                 check=False,
             )
             if made.returncode != 0:
-                raise TryAgain(f"its network cannot be made: {made.stderr.decode(errors='replace')[-200:]}")
+                raise RetryableError(f"its network cannot be made: {made.stderr.decode(errors='replace')[-200:]}")
 
     def _missing(self, place: Cluster, there: Wanted) -> str:
         if spec.cluster(there.spec).net == "own" and not _is_net(place.net):
@@ -151,7 +159,7 @@ class Clusters:
 
     def _check_net(self, place: Cluster, there: Wanted, asked: spec.Cluster) -> None:
         if asked.net != spec.cluster(there.spec).net and place.apps():
-            raise Permanent("the network of a cluster cannot be changed while apps are in it")
+            raise PermanentError("the network of a cluster cannot be changed while apps are in it")
 
 
 def _facts(place: Cluster, token: str) -> dict[str, str]:

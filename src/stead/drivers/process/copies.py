@@ -14,7 +14,7 @@ from itertools import batched
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, Permanent
+from stead.drivers.base import MOVING, PermanentError
 from stead.drivers.process import spec
 from stead.drivers.process.folders import Group, Wanted
 from stead.drivers.process.leading import UNHEARD, Leader
@@ -68,8 +68,8 @@ class Copies:
         return [self._look(number, view) for number in numbers]
 
     def roll(self, until: float) -> bool:
-        """Lead all of them on, as far as there is time; whether that was to the end. Raises `Permanent` where a copy
-        does not come up."""
+        """Lead all of them on, as far as there is time; whether that was to the end. Raises `PermanentError` where a
+        copy does not come up."""
         patience = time.monotonic() + self._machine.patience
         while (step := self._step(until)) != DONE:
             now = time.monotonic()
@@ -134,7 +134,7 @@ class Copies:
         if failed := [copy for copy in mine if self._has_failed(copy)]:
             for copy in failed:
                 self._runner.drop(self._place.copy(copy.number))
-            raise Permanent(self.says(mine, failed))
+            raise PermanentError(self.says(mine, failed))
         if down := [copy for copy in mine if copy.sight.state in (BROKEN, ABSENT)]:
             return BEGAN if self._begin_all(down, until) else LATE
         if going := [copy for copy in mine if copy.sight.state == MOVING and (copy.right or copy.leaves)]:
@@ -172,8 +172,8 @@ class Copies:
                 place.write(wanted)
                 place.furnish(self._runner.user(wanted.path, wanted.spec.get("user")))
             self._leader.begin(place, wanted, until)
-        except Permanent as error:
-            raise Permanent(f"copy {copy.number}: {error.message}") from error
+        except PermanentError as error:
+            raise PermanentError(f"copy {copy.number}: {error.message}") from error
         return True
 
     def _want(self, copy: Copy) -> Wanted:

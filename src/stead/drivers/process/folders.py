@@ -34,7 +34,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import Member, Permanent, TryAgain
+from stead.drivers.base import Member, PermanentError, RetryableError
 from stead.drivers.process.users import User
 
 log = logging.getLogger(__name__)
@@ -87,13 +87,15 @@ class Place:
         except FileNotFoundError:
             return None
         except msgspec.MsgspecError as error:
-            raise TryAgain(f"{self.file.name} of {self.folder.name} cannot be read", detail=repr(error)) from error
+            raise RetryableError(
+                f"{self.file.name} of {self.folder.name} cannot be read", detail=repr(error)
+            ) from error
 
     def readable(self) -> Wanted | None:
         """The same, for a list of all: what cannot be read is left out with a warning, and the others are listed."""
         try:
             return self.wanted()
-        except TryAgain as error:
+        except RetryableError as error:
             log.warning("%s is left out: %s (%s)", self.folder, error, error.detail)
             return None
 
@@ -189,7 +191,7 @@ class Root:
         """The place of an app, in that of its cluster."""
         above, _, name = path.rstrip("/").rpartition("/")
         if not above:
-            raise Permanent(f"{path} is in no cluster")
+            raise PermanentError(f"{path} is in no cluster")
         return App(self.cluster(above).folder / "apps" / _named([name]))
 
     def cluster_of(self, app: str) -> Cluster:
@@ -228,7 +230,7 @@ class Root:
 
     @contextlib.contextmanager
     def hold(self, kind: str, path: str, until: float, *, shared: bool = False) -> Iterator[None]:
-        """Keep others away from a path, in this process and in any other. Raises `TryAgain` if they do not go."""
+        """Lock a path, in this process and in any other. Raises `RetryableError` if they do not go."""
         slot = int(hashlib.sha256(path.encode()).hexdigest(), 16) % _SLOTS
         locks = self.folder / "locks"
         locks.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -240,7 +242,7 @@ class Root:
                     break
                 except BlockingIOError:
                     if time.monotonic() > until:
-                        raise TryAgain(f"somebody else is at {path}") from None
+                        raise RetryableError(f"somebody else is at {path}") from None
                     time.sleep(_PAUSE)
             yield
         finally:
@@ -254,7 +256,7 @@ class Root:
         lock = locks / f"{kind}-{hashlib.sha256(path.encode()).hexdigest()[:32]}"
         while (fd := _locked(lock)) is None:
             if time.monotonic() > until:
-                raise TryAgain(f"somebody else is at {path}")
+                raise RetryableError(f"somebody else is at {path}")
             time.sleep(_PAUSE)
         try:
             yield
@@ -307,7 +309,7 @@ def _named(parts: list[str], *, long: bool = False) -> str:
     if long and len(name) > 200:
         name = f"{name[-100:]}+{hashlib.sha256(name.encode()).hexdigest()[:32]}"
     if not name or name.startswith(".") or len(name) > 200:
-        raise Permanent(f"{'/'.join(parts)[:100]} is no name for a folder")
+        raise PermanentError(f"{'/'.join(parts)[:100]} is no name for a folder")
     return name
 
 

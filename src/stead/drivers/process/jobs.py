@@ -12,7 +12,16 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, Tail, TryAgain
+from stead.drivers.base import (
+    MOVING,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+    Tail,
+)
 from stead.drivers.process import spec
 from stead.drivers.process.folders import JOBS, OTHER_SPEC, REMOVED, App, Group, Wanted, identity, is_it
 from stead.drivers.process.leading import UNHEARD, Leader
@@ -112,7 +121,7 @@ class Jobs:
         _, place = self._places(member.path)
         there = place.wanted()
         if there is None or not is_it(place, there, member):
-            raise Permanent("it is not there")
+            raise PermanentError("it is not there")
         return self._runner.tail(place, lines, since)
 
     def _places(self, path: str) -> tuple[Group, App]:
@@ -126,15 +135,15 @@ class Jobs:
         there = place.wanted()
         digest = spec.digest(member.spec)
         if there is not None and there.token != member.token:
-            raise Permanent("another job has its place, which has to be deleted first")
+            raise PermanentError("another job has its place, which has to be deleted first")
         if self._root.is_spent(member.token):
-            raise Permanent(REMOVED)
+            raise PermanentError(REMOVED)
         if there is not None and there.revision == member.revision:
             if there.first != digest:
-                raise Permanent(OTHER_SPEC)
+                raise PermanentError(OTHER_SPEC)
             return there
         if there is not None and there.revision > member.revision:
-            raise Permanent(f"it was run with a newer spec, of revision {there.revision}")
+            raise PermanentError(f"it was run with a newer spec, of revision {there.revision}")
         frame = Frame(
             path=member.path,
             token=member.token,
@@ -184,7 +193,7 @@ class Jobs:
                     return Sight(state=ABSENT)
                 sight = self._heard(place, now, self._runner.look(place, now))
                 return sight if sight.state != ABSENT or self._finish(group, place, now) else Sight(state=MOVING)
-        except TryAgain:
+        except RetryableError:
             return Sight(state=MOVING)  # somebody is at it
 
     def _heard(self, place: App, there: Wanted, sight: Sight) -> Sight:

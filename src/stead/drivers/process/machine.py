@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stead.drivers.base import Permanent
+from stead.drivers.base import PermanentError
 from stead.drivers.process import cgroups
 from stead.drivers.process.cgroups import Cgroups
 from stead.drivers.process.folders import CLUSTERS, App, Root
@@ -30,12 +30,12 @@ class Machine(Struct, frozen=True, kw_only=True):
         """Hold a group to limits; the files through which one enters it. Without limits there may be none."""
         if self.cgroups is None:
             if limits.some:
-                raise Permanent("this machine lets the agent make no control groups, so limits cannot be kept")
+                raise PermanentError("this machine lets the agent make no control groups, so limits cannot be kept")
             return []
         try:
             self.cgroups.limit(group, limits)
         except OSError as error:
-            raise Permanent(f"the limits cannot be set: {error.strerror}") from error
+            raise PermanentError(f"the limits cannot be set: {error.strerror}") from error
         return self.cgroups.entrances(group)
 
     def unlimit(self, group: str) -> None:

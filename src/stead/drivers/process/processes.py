@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 import stead
-from stead.drivers.base import MOVING, Permanent, Tail, TryAgain
+from stead.drivers.base import MOVING, PermanentError, RetryableError, Tail
 from stead.drivers.process import logs, spec
 from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.keeper.program import (
@@ -85,7 +85,7 @@ class Processes:
         if self._machine.users is not None:
             return self._machine.users.program(path, named)
         if named is not None:
-            raise Permanent(f"user {named}: only an agent that runs as root runs programs as another user")
+            raise PermanentError(f"user {named}: only an agent that runs as root runs programs as another user")
         return None
 
     def room(self, wanted: Wanted) -> float:
@@ -173,12 +173,12 @@ class Processes:
                     check=False,
                 )
             except subprocess.TimeoutExpired as error:
-                raise TryAgain("its keeper does not start", unknown=True) from error
+                raise RetryableError("its keeper does not start", unknown=True) from error
         if starter.returncode == ALONE:
-            raise Permanent("this machine gives the agent no namespaces: run it as root, or set isolation=false")
+            raise PermanentError("this machine gives the agent no namespaces: run it as root, or set isolation=false")
         if starter.returncode not in (0, TAKEN):
             lines = said.read_text(errors="replace").strip().splitlines()
-            raise TryAgain(f"its keeper cannot be started: {lines[-1] if lines else starter.returncode}")
+            raise RetryableError(f"its keeper cannot be started: {lines[-1] if lines else starter.returncode}")
 
     def heed(self, place: App) -> None:
         """Its keeper reads what is wanted.

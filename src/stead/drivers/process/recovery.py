@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from stead.drivers.base import Error
+from stead.drivers.base import DriverError
 from stead.drivers.process.clusters import Clusters
 from stead.drivers.process.folders import JOBS, SERVICES, App
 from stead.drivers.process.leading import Leader
@@ -51,5 +51,5 @@ class Recovery:
             there = place.wanted()
             wanted = there is not None and not there.absent and place.above.parent.name != JOBS
             return wanted and there is not None and self._runner.lost(place, there)
-        except Error:
+        except DriverError:
             return False

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, Tail, TryAgain
+from stead.drivers.base import (
+    MOVING,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+    Tail,
+)
 from stead.drivers.process import spec
 from stead.drivers.process.copies import Copies, Copy
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, SERVICES, Group, Wanted, identity, is_it
@@ -46,7 +55,7 @@ class Services:
             facts = {"id": identity(place, wanted.token), "copies": copies.count}
             try:
                 done = copies.roll(until)
-            except Permanent as error:
+            except PermanentError as error:
                 return Result(path=member.path, ok=False, facts=facts, error=error.message)
         if not done:
             return Result(path=member.path, ok=True, again=True, retry_after=SOON, facts=facts)
@@ -107,7 +116,7 @@ class Services:
         place = self._root.group(SERVICES, member.path)
         there = place.wanted()
         if there is None or not is_it(place, there, member):
-            raise Permanent("it is not there")
+            raise PermanentError("it is not there")
         numbers = [number for number in place.copies() if number <= LISTENED]
         named = there.run["count"] > 1
         return together({n: place.copy(n) for n in numbers}, self._runner.tail, lines, since, named=named)
@@ -119,13 +128,13 @@ class Services:
         there = place.wanted()
         digest = spec.digest(member.spec)
         if there is not None and there.token != member.token:
-            raise Permanent("another service has its place, which has to be deleted first")
+            raise PermanentError("another service has its place, which has to be deleted first")
         if verb == "create":
             if self._root.is_spent(member.token):
-                raise Permanent(REMOVED)
+                raise PermanentError(REMOVED)
             if there is not None:
                 if digest not in (there.first, there.digest):
-                    raise Permanent(OTHER_SPEC)
+                    raise PermanentError(OTHER_SPEC)
                 return there
         of_one = {name: said for name, said in member.spec.items() if name in (*known, "port")}
         wanted = Wanted(
@@ -156,7 +165,7 @@ class Services:
                 if seen.state == ABSENT and not self._finish(place, now, 0):
                     return msgspec.structs.replace(seen, state=MOVING)
                 return seen
-        except TryAgain:
+        except RetryableError:
             return msgspec.structs.replace(seen, state=MOVING, error="")
 
     def _told(self, place: Group, there: Wanted, view: object) -> ObservedObject:

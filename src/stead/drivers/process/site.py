@@ -17,14 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from stead.drivers.base import (
     PROBE,
     VM,
-    Error,
+    DriverError,
     FoundObject,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     Result,
+    RetryableError,
     Tail,
-    TryAgain,
     check_batch,
 )
 from stead.drivers.process.apps import Apps
@@ -116,7 +116,7 @@ class SiteDriver:
         """From the files that its keeper keeps."""
         writers = self._writers.get(member.kind)
         if writers is None:
-            raise Permanent(f"a {member.kind} writes nothing")
+            raise PermanentError(f"a {member.kind} writes nothing")
         return await self._off_loop(writers.tail, member, lines, since)
 
     async def recover(self) -> list[str]:
@@ -131,7 +131,7 @@ class SiteDriver:
 
         try:
             return await self._off_loop(start)
-        except Error as error:
+        except DriverError as error:
             log.warning("recover.failed place=%s error=%r", place.folder.name, error.message)
             return ""
 
@@ -149,11 +149,11 @@ class SiteDriver:
             if verb == "delete":
                 return keeps.delete(member, until)
             return keeps.make(verb, member, token, until)
-        except TryAgain as error:
+        except RetryableError as error:
             return Result(
                 path=member.path, ok=False, error=error.message, permanent=False, retry_after=max(error.after, 0.2)
             )
-        except Permanent as error:
+        except PermanentError as error:
             return Result(path=member.path, ok=False, error=error.message)
         except OSError as error:
             if error.errno in PASSING:
@@ -168,6 +168,6 @@ class SiteDriver:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*args, **kwargs))
         except OSError as error:
-            raise TryAgain(f"the machine says: {error}", unknown=True, detail=repr(error)) from error
-        except Error:
+            raise RetryableError(f"the machine says: {error}", unknown=True, detail=repr(error)) from error
+        except DriverError:
             raise

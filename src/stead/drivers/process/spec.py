@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from stead.drivers.base import Permanent
+from stead.drivers.base import PermanentError
 
 Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 Span = Annotated[float, Meta(gt=0, le=86_400)]
@@ -157,17 +157,17 @@ msgspec.json.Decoder(Service)
 
 
 def cluster(spec: Mapping[str, Any]) -> Cluster:
-    """What a cluster's spec says. Raises `Permanent` where it makes no sense."""
+    """What a cluster's spec says. Raises `PermanentError` where it makes no sense."""
     return read(Cluster, spec)
 
 
 def app(spec: Mapping[str, Any]) -> App:
-    """What an app's spec says. Raises `Permanent` where it makes no sense."""
+    """What an app's spec says. Raises `PermanentError` where it makes no sense."""
     return read(App, spec)
 
 
 def service(spec: Mapping[str, Any]) -> Service:
-    """What a service's spec says of its copies. Raises `Permanent` where it makes no sense."""
+    """What a service's spec says of its copies. Raises `PermanentError` where it makes no sense."""
     return read(Service, spec)
 
 
@@ -211,8 +211,8 @@ def _checked(at: Any, own: Mapping[str, str]) -> Any:
 
 
 def read[T: Struct](kind: type[T], spec: Mapping[str, Any]) -> T:
-    """What a spec of that kind says. Raises `Permanent` where it makes no sense."""
+    """What a spec of that kind says. Raises `PermanentError` where it makes no sense."""
     try:
         return msgspec.convert(dict(spec), kind)
     except ValueError as error:
-        raise Permanent(f"the spec makes no sense: {error}") from error
+        raise PermanentError(f"the spec makes no sense: {error}") from error

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import Permanent, TryAgain
+from stead.drivers.base import PermanentError, RetryableError
 
 DEFAULT_FILE = "/var/lib/stead-users/ids.json"
 VARIABLE = "STEAD_UID_FILE"
@@ -64,7 +64,7 @@ class UserIds:
     def of(self, namespace: str, avoid: Callable[[], Iterable[int]]) -> int:
         """The first id of a namespace, given to it now if it had none; `avoid` are ids that must not be given.
 
-        Raises `Permanent` where the range has none left, or the file cannot be trusted.
+        Raises `PermanentError` where the range has none left, or the file cannot be trusted.
         """
         if (entry := self._find(self._read(), namespace)) is not None:
             return entry.first
@@ -98,7 +98,7 @@ class UserIds:
             if not any(entry.overlaps(first, self._count) for entry in mine):
                 return first
         shown = f"{self._ids.start}-{self._ids.stop - 1}"
-        raise Permanent(
+        raise PermanentError(
             f"no user id is left for this namespace: all of {shown} are taken. "
             "Give the agent a larger range: --set uids=FIRST-LAST"
         )
@@ -109,13 +109,13 @@ class UserIds:
         except FileNotFoundError:
             return Table()
         except OSError as error:
-            raise Permanent(f"{self._file}, the user ids of this machine: {error.strerror}") from error
+            raise PermanentError(f"{self._file}, the user ids of this machine: {error.strerror}") from error
         with os.fdopen(fd, "rb") as file:
             self._check_owner(os.fstat(fd), self._file)
             try:
                 return _DECODER.decode(file.read())
             except msgspec.MsgspecError as error:
-                raise Permanent(
+                raise PermanentError(
                     f"{self._file}, the user ids of this machine, is damaged: restore it. "
                     "Without it an id could be given to two namespaces, so nothing was run"
                 ) from error
@@ -142,7 +142,7 @@ class UserIds:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise Permanent(f"{folder}, for the user ids of this machine: {error.strerror}") from error
+            raise PermanentError(f"{folder}, for the user ids of this machine: {error.strerror}") from error
         self._check_owner(folder.stat(), folder)
         fd = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
@@ -153,7 +153,7 @@ class UserIds:
                     break
                 except BlockingIOError:
                     if time.monotonic() > end:
-                        raise TryAgain("another agent of this machine holds the file of user ids") from None
+                        raise RetryableError("another agent of this machine holds the file of user ids") from None
                     time.sleep(_PAUSE)
             yield
         finally:
@@ -162,7 +162,7 @@ class UserIds:
     def _check_owner(self, found: os.stat_result, path: Path) -> None:
         """A user who could write the file could choose the user that programs run as."""
         if found.st_uid != os.geteuid() or found.st_mode & 0o022:
-            raise Permanent(f"{path}: must belong to root, and no other user may write it. Nothing was run")
+            raise PermanentError(f"{path}: must belong to root, and no other user may write it. Nothing was run")
 
 
 def parse_range(text: str, count: int = 1) -> range:

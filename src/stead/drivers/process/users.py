@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stead.drivers.base import Permanent
+from stead.drivers.base import PermanentError
 from stead.drivers.process import user_ids
 from stead.drivers.process.user_ids import UserIds
 
@@ -53,15 +53,15 @@ class Users:
         return self.ids.of(namespace(path), self._in_use)
 
     def program(self, path: str, named: int | str | None) -> User:
-        """The user of a program. Raises `Permanent` where its spec names one that it may not have."""
+        """The user of a program. Raises `PermanentError` where its spec names one that it may not have."""
         uid = None if named is None else number(named)
         if named is not None and uid not in self.allowed and (uid is None or self.ids.owner(uid) != namespace(path)):
-            raise Permanent(self.rejection(named))
+            raise PermanentError(self.rejection(named))
         mine = self.first(path)
         if uid is None or uid == mine:
             return User(uid=mine, gid=mine, namespace_gid=mine, name=f"stead-{namespace(path)}")
         if uid not in self.allowed:
-            raise Permanent(self.rejection(named))
+            raise PermanentError(self.rejection(named))
         return account(uid, mine)
 
     def rejection(self, named: int | str | None) -> str:

@@ -43,9 +43,9 @@ from stead.drivers.base import (
     FoundObject,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     Result,
-    TryAgain,
+    RetryableError,
     check_batch,
 )
 from stead.lifecycle.rows import ABSENT, BROKEN
@@ -159,7 +159,7 @@ class ProgramDriver:
         try:
             facts = _FACTS.decode(out) if out.strip() else {}
         except msgspec.MsgspecError as error:
-            raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
+            raise RetryableError("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
         pending = ENDS[verb] if member.kind == RESERVATION else str(facts.pop(PENDING, ""))
         return [Result(path=member.path, ok=True, pending=pending, facts=facts)]
 
@@ -201,26 +201,26 @@ class ProgramDriver:
         for one in self._each("list", ran):
             try:
                 sights.append(self._checked("list", one))
-            except TryAgain as error:
+            except RetryableError as error:
                 log.warning("%s (%s)", error, error.detail)
         return sights
 
     def _each(self, verb: str, ran: Ran) -> list[msgspec.Raw]:
         code, out, says = ran
         if code != 0:
-            raise TryAgain(f"{self._words[0]} {verb}: {says or f'exit code {code}'}", unknown=True)
+            raise RetryableError(f"{self._words[0]} {verb}: {says or f'exit code {code}'}", unknown=True)
         try:
             return _EACH.decode(out)
         except msgspec.MsgspecError as error:
-            raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
+            raise RetryableError("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
 
     def _checked(self, verb: str, one: msgspec.Raw) -> Sight:
         try:
             sight = _SIGHT.decode(one)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
+            raise RetryableError("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
         if (sight.kind or self._kinds[0]) == RESERVATION and sight.state not in STATES:
-            raise TryAgain(f"{self._words[0]} {verb}: {sight.state!r} is none of {', '.join(STATES)}")
+            raise RetryableError(f"{self._words[0]} {verb}: {sight.state!r} is none of {', '.join(STATES)}")
         return sight
 
     async def _run(self, verb: str, said: object, beside: Mapping[str, str] | None = None) -> Ran:
@@ -239,12 +239,14 @@ class ProgramDriver:
                     start_new_session=True,  # so that all it has begun ends with it, when its time is over
                 )
             except OSError as error:
-                raise Permanent(f"{self._words[0]} cannot be run: {error.strerror}") from error
+                raise PermanentError(f"{self._words[0]} cannot be run: {error.strerror}") from error
         try:
             async with asyncio.timeout(self._timeout):
                 out, err = await process.communicate()
         except TimeoutError as error:
-            raise TryAgain(f"{self._words[0]} {verb} took longer than {self._timeout:g} s", unknown=True) from error
+            raise RetryableError(
+                f"{self._words[0]} {verb} took longer than {self._timeout:g} s", unknown=True
+            ) from error
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):

@@ -26,11 +26,11 @@ from stead.drivers.base import (
     FoundObject,
     Member,
     ObservedObject,
-    Permanent,
+    PermanentError,
     Result,
-    Throttled,
-    TryAgain,
-    Unreachable,
+    RetryableError,
+    ThrottledError,
+    UnreachableError,
     check_batch,
     nearest,
 )
@@ -189,7 +189,9 @@ class SimDriver:
         content = msgspec.json.encode(body)
         answers = (await self._call(Answers, "POST", path, content=content, headers={ORDER_HEADER: token})).answers
         if len(answers) != len(members):
-            raise TryAgain("the provider's answer makes no sense", unknown=True, detail=f"{len(answers)} answers")
+            raise RetryableError(
+                "the provider's answer makes no sense", unknown=True, detail=f"{len(answers)} answers"
+            )
         return [_result(verb, member, answer) for member, answer in zip(members, answers, strict=True)]
 
     def _tags(self, member: Member) -> dict[str, str]:
@@ -242,18 +244,20 @@ class SimDriver:
             async with asyncio.timeout(self._config.timeout):
                 response = await self._client.request(method, path, **request)
         except _UNSENT as error:
-            raise Unreachable("the provider cannot be reached", detail=repr(error)) from error
+            raise UnreachableError("the provider cannot be reached", detail=repr(error)) from error
         except (httpx.TransportError, TimeoutError) as error:
-            raise TryAgain("the provider's answer did not come", unknown=True, detail=repr(error)) from error
+            raise RetryableError("the provider's answer did not come", unknown=True, detail=repr(error)) from error
         if response.is_success:
             try:
                 return msgspec.json.decode(response.content, type=kind)
             except msgspec.MsgspecError as error:
-                raise TryAgain("the provider's answer makes no sense", unknown=True, detail=repr(error)) from error
+                raise RetryableError(
+                    "the provider's answer makes no sense", unknown=True, detail=repr(error)
+                ) from error
         raise _error(response)
 
 
-def _error(response: httpx.Response) -> Permanent | TryAgain:
+def _error(response: httpx.Response) -> PermanentError | RetryableError:
     """What an answer that is no success means for whoever made the call."""
     status = response.status_code
     try:
@@ -266,13 +270,13 @@ def _error(response: httpx.Response) -> Permanent | TryAgain:
         after = float(said) if said.isdecimal() else 1.0
     detail = f"{status} {response.request.method} {response.request.url.path}"
     if status == 429:
-        return Throttled(message, after=after, detail=detail)
+        return ThrottledError(message, after=after, detail=detail)
     if status == 503:
-        return TryAgain(message, after=after, detail=detail)
+        return RetryableError(message, after=after, detail=detail)
     if status >= 500:
         # An error on their side says nothing about how far they had come.
-        return TryAgain(message, after=after, unknown=True, detail=detail)
-    return Permanent(message, detail=detail)
+        return RetryableError(message, after=after, unknown=True, detail=detail)
+    return PermanentError(message, detail=detail)
 
 
 def _result(verb: str, member: Member, answer: Answer) -> Result:

@@ -204,7 +204,7 @@ def assemble_application(
         access,
         identities,
         served=ServedLanes(frontend.store, frontend.executor.kinds),
-        bus=frontend.bus.condition,
+        bus=frontend.bus.stream_health,
     )
 
 

@@ -38,7 +38,7 @@ def order(lane: str = LANE, counter: int = 1, **changes: Any) -> Order:
         "operation": "op-1",
         "attempt": 1,
         "members": [member],
-        "seconds": 90.5,
+        "timeout": 90.5,
         "request_id": "r-1",
     }
     return Order(**values | changes)

@@ -77,9 +77,9 @@ ALL: list[Message] = [
     ProbeReply([], "the provider cannot be reached"),
     LogsRequest("edge.lab.berlin", OrderMember("/lab/berlin/one/web", FENCE, "t", kind="appinst"), 50, "7:120"),
     LogsReply(["one", "two"], "7:128"),
-    LogsReply(why="the machine does not answer"),
+    LogsReply(error="the machine does not answer"),
     SiteRequest(agent="crm", lanes=["edge.lab.s1"]),
-    SiteReply(after=7, every=10.0, sites=[KnownSite("edge.lab.s1", "/lab/s1", "Ready")]),
+    SiteReply(last_epoch=7, presence_interval=10.0, sites=[KnownSite("edge.lab.s1", "/lab/s1", "Ready")]),
     OffersRequest("aws.us-east-1", [WantedOffer("image", "debian-12")]),
     OffersReply(["vm"], [MissingOffer(WantedOffer("image", "debian-12"), ["debian-11"])]),
     Wakeup(["0b5f1d1c-2f51-4d7e-9d5e-3f8b5f8a6c01"], ["/ns/m"], [("/ns/m", Fence(1, 2))], ["/ns/n"]),
@@ -89,7 +89,7 @@ ALL: list[Message] = [
     StateSyncReply(),
     presence(),
     TakeCustodyReply(False, "a newer run of the agent has taken its place", superseded=True),
-    Superseded(epoch=7, by=9, now=1_900_000_000.5),
+    Superseded(epoch=7, newer_epoch=9, now=1_900_000_000.5),
     Fault("the database is away"),
 ]
 
@@ -202,10 +202,10 @@ def test_an_agent_reports_only_what_an_agent_can_say(kind: str) -> None:
 
 def test_a_line_of_a_full_state_says_which_object_it_means() -> None:
     with pytest.raises(BadMessage, match="neither path nor token"):
-        FROM_AGENT.decode(changed(ALL[8], objects=[{"fence": [0, 1], "seen": "running"}]))
+        FROM_AGENT.decode(changed(ALL[8], objects=[{"fence": [0, 1], "observed": "running"}]))
 
 
-@pytest.mark.parametrize("changes", [{"expanding": ["op"]}, {"steps": [["/a", [0, 2**63]]]}], ids=str)
+@pytest.mark.parametrize("changes", [{"expansions": ["op"]}, {"steps": [["/a", [0, 2**63]]]}], ids=str)
 def test_a_poke_names_operations_and_fences_that_can_be(changes: dict[str, Any]) -> None:
     with pytest.raises(BadMessage):
         MessageFormat(Wakeup).decode(changed(Wakeup(), **changes))

@@ -327,4 +327,4 @@ async def test_what_somebody_writes_to_an_inbox_is_garbage_and_ends_nobody(bus: 
 
 
 async def counted(bus: Bus) -> bool:
-    return bus.garbage.count == 1
+    return bus.invalid_messages.count == 1

@@ -94,7 +94,7 @@ async def becomes(bus: Bus, *, leaderless: bool) -> None:
     async with asyncio.timeout(2 * PATIENCE):
         while True:
             with suppress(BusError):
-                said = await bus.condition()
+                said = await bus.stream_health()
                 if said is not None and not said["missing"] and bool(said["leaderless"]) is leaderless:
                     return
             await asyncio.sleep(0.1)

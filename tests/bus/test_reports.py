@@ -79,7 +79,7 @@ async def test_presence_reaches_one_of_the_controllers_that_listen(bus: Bus, oth
 async def test_whoever_says_too_much_is_told_to_wait_and_nobody_else(
     nats_server: Nats, cell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "MOST_REPORTS", 3)
+    monkeypatch.setattr(streams, "MAX_REPORTS", 3)
     async with Bus(nats_server.url, cell) as bus:
         await bus.connect(60)
         await bus.identity()

@@ -96,7 +96,7 @@ async def test_a_controller_answers_many_side_by_side(bus: Bus, other: Bus) -> N
 
 
 async def test_a_handler_that_fails_once_is_asked_again_at_once(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rpc, "TRY", 30)
+    monkeypatch.setattr(rpc, "TRY_TIMEOUT", 30)
     asked: list[TakeCustody] = []
 
     async def handler(question: TakeCustody) -> TakeCustodyReply:
@@ -113,7 +113,7 @@ async def test_a_handler_that_fails_once_is_asked_again_at_once(bus: Bus, monkey
 async def test_a_controller_that_stops_leaves_its_questions_to_the_others(
     bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rpc, "TRY", 0.3)
+    monkeypatch.setattr(rpc, "TRY_TIMEOUT", 0.3)
     got = asyncio.Event()
     cancelled = asyncio.Event()
 
@@ -151,7 +151,7 @@ async def test_answer_that_is_larger_than_a_message_is_an_error_to_the_asker(bus
 async def test_lane_is_opened_though_others_take_longer_than_their_agents_wait(
     bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rpc, "AT_ONCE", 4)
+    monkeypatch.setattr(rpc, "MAX_CONCURRENT_HANDLERS", 4)
     ended: list[str] = []
 
     async def trusted(asked: OpenLane) -> None:
@@ -177,7 +177,7 @@ async def test_what_is_no_question_is_told_so(bus: Bus, nats_server: Nats) -> No
     await client.close()
     fault = MessageFormat(Fault).decode(answer.data)
     assert fault.permanent
-    assert "not a message" in fault.why
+    assert "not a message" in fault.error
 
 
 async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
@@ -203,7 +203,7 @@ async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
 async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_and_what_is_old_is_not(
     bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rpc, "AT_ONCE", 1)
+    monkeypatch.setattr(rpc, "MAX_CONCURRENT_HANDLERS", 1)
     heard: list[str] = []
     first, go_on = asyncio.Event(), asyncio.Event()
 
@@ -223,7 +223,7 @@ async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_an
     old = [ask(f"/old-{n}", 0.3) for n in range(3)]
     await asyncio.wait(old)
     assert all(isinstance(task.exception(), NoAnswer) for task in old)
-    await asyncio.sleep(rpc.TRY + 0.1)
+    await asyncio.sleep(rpc.TRY_TIMEOUT + 0.1)
     new = [ask("/new-1", 10)]
     await asyncio.sleep(0.1)
     new.append(ask("/new-2", 10))
@@ -248,7 +248,7 @@ async def test_a_question_whose_answer_nobody_wants_is_not_worked_on(bus: Bus, n
         await client.publish(bus.subjects.lane_request("probe", LANE), encode(ProbeRequest(LANE, [])))
         await flushed(client)
         assert await bus.probe(ProbeRequest(LANE, []), timeout=10) == ProbeReply([])
-        assert (len(asked), bus.garbage.count) == (1, 1)
+        assert (len(asked), bus.invalid_messages.count) == (1, 1)
     finally:
         await client.close()
 
@@ -260,4 +260,4 @@ async def test_a_lane_that_cannot_be_one_is_told_so(bus: Bus, other: Bus) -> Non
     await bus.serve_open_lane(anybody)
     with pytest.raises(BadMessage, match="cannot be a name on the bus"):
         await other.open_lane("l" * 200, "agent-1")
-    assert bus.garbage.count == 1
+    assert bus.invalid_messages.count == 1

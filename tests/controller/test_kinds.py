@@ -168,7 +168,7 @@ async def test_what_follows_from_all_kinds_is_made_anew(store: Store) -> None:
     await access.put_policy("never", forbids, "ann")
     assert isinstance(access, Access)
     told = {"kind": "note", "id": 1, "lane": "x", "verb": "v", "operation": "o", "attempt": 1, "members": []}
-    assert not order_of(told, kinds).tell
+    assert not order_of(told, kinds).report_start
 
 
 async def test_decisions_by_another_document_are_forgotten(store: Store) -> None:

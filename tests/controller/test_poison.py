@@ -32,7 +32,7 @@ async def test_a_message_that_fails_is_dropped_and_the_others_are_not(
             return await apply(told)
 
         monkeypatch.setattr(one.executor, "apply", fails)
-        before = one.bus.garbage.count
+        before = one.bus.invalid_messages.count
         bad = Report("a1", 1, 1, "l", [ReportResult("/poison", Fence(1, 1), "succeeded")])
         good: list[FromAgent] = [Hello(f"agent-{number}", 1, ["l"], "1") for number in range(20)]
         await asyncio.gather(*(one.bus.publish_report(message) for message in [*good[:10], bad, *good[10:]]))
@@ -41,7 +41,7 @@ async def test_a_message_that_fails_is_dropped_and_the_others_are_not(
             return len(await one.store.agents.read_all()) == 20
 
         await until(all_met)
-        assert one.bus.garbage.count == before + 1
+        assert one.bus.invalid_messages.count == before + 1
         now = tried
         await asyncio.sleep(6)  # sleep: longer than what is not acknowledged takes to come again
         assert tried == now

@@ -114,7 +114,7 @@ async def test_what_an_older_run_reports_changes_nothing(edge: Edge) -> None:
         fence = (await row(edge, cluster)).snapshot.fence
         gone = [StateLine(fence, "absent", cluster)]
         await bus.publish_report(FullState("crm", agent.session.epoch - 1, edge.lane, gone, end=True, began=1.0))
-        seen = [ReportResult(cluster, fence, "observed", seen="absent")]
+        seen = [ReportResult(cluster, fence, "observed", observed="absent")]
         before = agent.session.epoch - 1
         await bus.publish_report(Report(agent="crm", epoch=before, order=1, lane=edge.lane, results=seen))
         await edge.world.fault(kind="fail", status=400, verb="update-clusterinst", times=1)

@@ -55,7 +55,7 @@ def older() -> None:
     class Old(codec.MessageFormat[Any]):
         def decode(self, data: bytes) -> Any:
             told = msgspec.json.decode(data)
-            told.pop("tell", None)
+            told.pop("report_start", None)
             for member in told.get("members", ()):
                 if isinstance(member, dict):
                     member.pop("revision", None)

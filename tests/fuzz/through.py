@@ -21,7 +21,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error
 
 from stead.bus.codec import encode
-from stead.bus.invalid_messages import SELDOM
+from stead.bus.invalid_messages import LOG_INTERVAL
 from stead.bus.messages import (
     FullState,
     Hello,
@@ -166,7 +166,7 @@ class Speaker:
                     say(f"  {number + 1} messages on the bus, {memory.line}")
             await self.read_to_the_end(client)
             if count >= MANY:  # whatever was counted is told with what comes after a while
-                await asyncio.sleep(SELDOM + 1)
+                await asyncio.sleep(LOG_INTERVAL + 1)
                 for subject in (self.subjects.wakeup, self.subjects.lane_request("state-sync", LANE)):
                     await client.publish(subject, b"?")
                 await flushed(client)

@@ -109,7 +109,7 @@ async def test_nothing_is_told_of_what_somebody_works_on(
         await ask(one, world, "suspend")
 
         async def taken() -> bool:
-            return (await worker.bus.inventory(InventoryRequest(lane, agent="a1"))).taken == [PATH]
+            return (await worker.bus.inventory(InventoryRequest(lane, agent="a1"))).in_progress == [PATH]
 
         await until(taken)
         driver = world.driver()

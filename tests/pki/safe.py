@@ -12,7 +12,7 @@ from typing import Any
 import nats
 from nats.aio.client import Client
 
-from stead.bus.permissions import agent_may
+from stead.bus.permissions import agent_permissions
 from stead.bus.subjects import inbox
 from stead.dev.children import Server
 from stead.dev.engines import nats_binary
@@ -57,7 +57,7 @@ class SafeNats(Server):
         """An identity, given out without a server in between."""
         lanes = list(lanes)
         candidate = Candidate(name)
-        may = Permissions(*agent_may(self.cell, name, lanes), answers=1)
+        may = Permissions(*agent_permissions(self.cell, name, lanes), answers=1)
         issued = CredentialIssuer(self.controller).issue(
             name, candidate.user_key, candidate.request, may, lifetime, time.time()
         )

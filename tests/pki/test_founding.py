@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stead.bus.limits import bounded
+from stead.bus.limits import check_facts
 from stead.cli.main import app
 from stead.pki import certificates, claims
 from stead.pki.identity import Candidate, Identity, NoIdentity
@@ -113,6 +113,6 @@ def test_a_folder_without_an_identity_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_facts_have_bounds(facts: dict[str, object]) -> None:
-    bounded({"id": "i-1", "tags": {"a": ["b", 1, 1.5, None, True]}})
+    check_facts({"id": "i-1", "tags": {"a": ["b", 1, 1.5, None, True]}})
     with pytest.raises(ValueError, match="facts"):
-        bounded(facts)
+        check_facts(facts)

@@ -153,7 +153,7 @@ async def test_reports_of_what_is_anothers_change_nothing(scene: Scene) -> None:
     fence = await scene.fence()
     before = await scene.rows()
     for kind in ("started", "succeeded", "failed", "declined", "observed"):
-        result = ReportResult(FOREIGN, fence, kind, seen="Suspended", facts={"id": "stolen"})
+        result = ReportResult(FOREIGN, fence, kind, observed="Suspended", facts={"id": "stolen"})
         await scene.say(OF.report(OWN_LANE), encode(Report("h1", 1, 1, OWN_LANE, [result])))
     for seen in ("Suspended", "absent", "broken"):
         for end in (False, True, True, True):
@@ -166,9 +166,9 @@ async def test_reports_of_what_is_anothers_change_nothing(scene: Scene) -> None:
 
 async def test_a_message_for_another_lane_on_ones_own_subject_is_garbage(scene: Scene) -> None:
     fence = await scene.fence()
-    before, count = await scene.rows(), scene.one.bus.garbage.count
+    before, count = await scene.rows(), scene.one.bus.invalid_messages.count
     said = [
-        Report("h1", 1, 1, scene.lane, [ReportResult(FOREIGN, fence, "observed", seen="Suspended")]),
+        Report("h1", 1, 1, scene.lane, [ReportResult(FOREIGN, fence, "observed", observed="Suspended")]),
         FullState("h1", 1, scene.lane, [StateLine(fence, "Suspended", FOREIGN)], True),
         FullState("h1", 1, scene.lane, [StateLine(fence, "Running", token="made-up")], True, 1e10),
     ]
@@ -181,7 +181,7 @@ async def test_a_message_for_another_lane_on_ones_own_subject_is_garbage(scene: 
     await scene.say(OF.presence("h1"), encode(Presence("h1", 2**62, [OWN_LANE], "1")))
     await scene.heard()
     await asyncio.sleep(0.2)
-    assert scene.one.bus.garbage.count - count == 8
+    assert scene.one.bus.invalid_messages.count - count == 8
     assert await scene.rows() == before
     assert [member.name for member in await scene.one.identities.members() if member.last_seen] != []  # type: ignore[union-attr]
 
@@ -247,7 +247,7 @@ def wild(dice: random.Random, fence: Fence, lane: str) -> bytes:
     values += [{str(n): n for n in range(3000)}, None, [], {"\0": "\0"}, {"a": 1e308}, {"a": "\ud800"}]
     lanes = [OWN_LANE, lane, "", "x" * 2000]
     pick = dice.choice
-    line = {"fence": pick(fences), "seen": pick(["Running", "absent", "x" * 2000, "", 7]), "path": pick(paths)}
+    line = {"fence": pick(fences), "observed": pick(["Running", "absent", "x" * 2000, "", 7]), "path": pick(paths)}
     line |= {"token": pick(["", "t", "x" * 3000, secrets.token_hex(8)]), "facts": pick(values)}
     line |= {"working": pick([True, False]), "revision": pick(numbers)}
     result = {
@@ -255,7 +255,7 @@ def wild(dice: random.Random, fence: Fence, lane: str) -> bytes:
         "fence": pick(fences),
         "kind": pick(["succeeded", "failed", "observed", "x", "started"]),
     }
-    result |= {"facts": pick(values), "error": pick(["", "x" * 50_000, "\0"]), "seen": "Running"}
+    result |= {"facts": pick(values), "error": pick(["", "x" * 50_000, "\0"]), "observed": "Running"}
     said: dict[str, Any] = {
         "t": pick(["report", "full-state", "hello", "order", "presence", "take-custody", "x"]),
         "v": pick([[1, 0], [1, 99], [1, 0], [1, 0], [9, 0], [], "1", [1, 2**70]]),
@@ -308,7 +308,7 @@ async def test_whatever_is_said_everything_else_is_as_it_was(
         await scene.heard(ROUNDS // 5)  # what is of another version is left to others for a while
         await asyncio.sleep(1)  # sleep: nothing may happen meanwhile
     assert await scene.rows() == before
-    assert scene.one.bus.garbage.count > ROUNDS / 3
+    assert scene.one.bus.invalid_messages.count > ROUNDS / 3
     ours = [record for record in caplog.records if record.name.startswith("stead")]
     assert len(ours) < 60, [record.getMessage()[:100] for record in ours[:60]]
     assert not [record.getMessage() for record in ours if record.exc_info]

@@ -25,7 +25,7 @@ from stead.bus.messages import (
     TakeCustody,
     TakeCustodyReply,
 )
-from stead.bus.permissions import agent_may
+from stead.bus.permissions import agent_permissions
 from stead.bus.subjects import Recipient, Subjects, inbox
 from stead.controller.observation.agent_identities import AgentIdentities
 from stead.dev.engines import Nats
@@ -187,7 +187,7 @@ async def test_its_own_work_goes_on(safe: SafeNats, thief: Identity, controller:
         assert isinstance(report.message, Report)
         told: asyncio.Queue[Superseded] = asyncio.Queue()
         await bus.on_superseded(told.put_nowait)
-        superseded = Superseded(epoch=1, by=2)
+        superseded = Superseded(epoch=1, newer_epoch=2)
         await controller.on_presence(lambda _, where: controller.tell_superseded(where, superseded))
         async with asyncio.timeout(60):
             while told.empty():
@@ -300,11 +300,11 @@ async def test_an_answer_does_what_its_asker_may_not(
 
 async def _emptied(reports: Consumer[FromAgent]) -> int:
     """How many there were."""
-    before = reports._garbage.count
+    before = reports._invalid_messages.count
     found = await reports.fetch(timeout=0.5)
     for delivery in found:
         await delivery.ack()
-    return len(found) + reports._garbage.count - before
+    return len(found) + reports._invalid_messages.count - before
 
 
 async def test_where_nobody_has_an_account_an_answer_goes_to_the_askers_own_inbox_or_nowhere(
@@ -322,7 +322,7 @@ async def test_where_nobody_has_an_account_an_answer_goes_to_the_askers_own_inbo
             await client.publish(of.agent_request("take-custody", "a1"), b"garbage", place)
         assert b"not a message" in (await mine.next_msg(5)).data
         assert [one.pending_msgs for one in heard] == [0] * len(places)
-        assert bus.garbage.count == len(places) + 1
+        assert bus.invalid_messages.count == len(places) + 1
         await client.close()
 
 
@@ -334,7 +334,7 @@ async def test_a_controller_may_say_who_is_revoked_and_nothing_else_to_the_syste
 
 
 def test_behind_a_leaf_node_it_may_answer_anywhere_and_nothing_else() -> None:
-    plain, leaf = agent_may(CELL, "a1", [FOREIGN]), agent_may(CELL, "a1", [FOREIGN], leaf=True)
+    plain, leaf = agent_permissions(CELL, "a1", [FOREIGN]), agent_permissions(CELL, "a1", [FOREIGN], leaf=True)
     assert set(leaf.publish) - set(plain.publish) == {"_R_.>"}
     assert leaf.listen == plain.listen
 

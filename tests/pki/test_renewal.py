@@ -145,7 +145,7 @@ async def test_a_bus_and_its_clients_go_on_with_renewed_certificates(aged: SafeN
             aged.process.send_signal(signal.SIGHUP)
             async with asyncio.timeout(60):
                 while ends("bus") == before["bus"]:
-                    await bus.renew_connection()
+                    await bus.reconnect()
                     while bus.certificate_expiry() is None:
                         await asyncio.sleep(0.02)
             after = {name: ends(name) for name in before}

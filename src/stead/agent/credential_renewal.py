@@ -53,10 +53,10 @@ class CredentialRenewal:
             log.warning("%s: what it connects with was not renewed: %s", name, error)
             return False
         if not reply.ok:
-            log.error("%s: what it connects with is not renewed: %s", name, reply.why)
+            log.error("%s: what it connects with is not renewed: %s", name, reply.error)
             return False
         self.identity.renewed(reply.jwt, reply.certificate)
         _, until = self.identity.window()
         log.info("%s: what it connects with holds until %s now", name, until.isoformat(timespec="seconds"))
-        await self.bus.renew_connection()
+        await self.bus.reconnect()
         return True

@@ -74,7 +74,7 @@ def strays(found: Iterable[FoundObject], owned: OwnedObjects) -> Iterator[StateL
 def _stray(key: str, found: FoundObject) -> Iterator[StateLine]:
     named = {"path": found.path, "id": found.id} | ({"kind": found.kind} if found.kind != VM else {})
     for facts in ({**found.facts, **named}, {"id": found.id[:1000]}):
-        if line := _carried(fence=FIRST, seen=found.state, token=key, facts=facts):
+        if line := _carried(fence=FIRST, observed=found.state, token=key, facts=facts):
             yield line
             return
     log.warning("an object that cannot be told is left out: %s", repr(found)[:300])
@@ -83,7 +83,7 @@ def _stray(key: str, found: FoundObject) -> Iterator[StateLine]:
 def line_of(path: str, fence: Fence, seen: ObservedObject) -> StateLine | None:
     """What was seen of a resource; None, with a warning, where that cannot be told."""
     for facts in (dict(seen.facts), {}):
-        line = _carried(fence=fence, seen=seen.state, path=path, revision=seen.revision, facts=facts)
+        line = _carried(fence=fence, observed=seen.state, path=path, revision=seen.revision, facts=facts)
         if line is not None:
             return line
     log.warning("what was seen of %s cannot be told: %s", path, repr(seen)[:300])
@@ -92,7 +92,7 @@ def line_of(path: str, fence: Fence, seen: ObservedObject) -> StateLine | None:
 
 def facts_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts that can be told and kept; without them, with a warning, where they cannot."""
-    line = _carried(fence=FIRST, seen="facts", path="/facts", facts=dict(facts)) if facts else None
+    line = _carried(fence=FIRST, observed="facts", path="/facts", facts=dict(facts)) if facts else None
     if line is None and facts:
         log.warning("facts that cannot be told are left out: %s", repr(facts)[:300])
     return line.facts if line is not None else {}

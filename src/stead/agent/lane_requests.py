@@ -71,14 +71,14 @@ class LaneRequests:
     async def _offers(self, request: OffersRequest) -> OffersReply:
         missing: list[MissingOffer] = []
         try:
-            for want in request.wants:
+            for want in request.wanted:
                 near = await self.driver.lacks(want.field, want.name)
                 if near is not None:
                     missing.append(MissingOffer(want, near))
         except DriverError as error:
             log.info("offers.failed lane=%s error=%r", self.lane, error.message)
-            return OffersReply(why=error.message)
-        return OffersReply(kinds=sorted(self.driver.kinds), lacks=missing)
+            return OffersReply(error=error.message)
+        return OffersReply(kinds=sorted(self.driver.kinds), missing=missing)
 
     async def _logs(self, request: LogsRequest) -> LogsReply:
         (member,) = members_of([request.member])
@@ -86,9 +86,9 @@ class LaneRequests:
             tail = await self.driver.logs(member, request.lines, request.since)
         except DriverError as error:
             log.info("logs.failed lane=%s path=%s error=%r", self.lane, member.path, error.message)
-            return LogsReply(why=error.message)
+            return LogsReply(error=error.message)
         if tail is None:
-            return LogsReply(known=False)
+            return LogsReply(supported=False)
         lines = within(tail.lines)
         return LogsReply(lines, tail.position, omitted=len(tail.lines) - len(lines))
 

@@ -165,14 +165,14 @@ class LaneWorker:
                 log.info("order %d is taken: %s of %d", order.id, order.verb, len(fences))
             try:
                 custody = Custody(self.session, order, fences, asked + reply.custody, made.traceparent)
-                await self._execute(custody, fences, reply.call)
+                await self._execute(custody, fences, reply.max_call)
             finally:
                 self._count(-1)
 
     async def _execute(self, custody: Custody, fences: Mapping[str, Fence], max_call: float) -> None:
         order, results = custody.order, list[ReportResult]()
         async with custody:
-            if order.tell:
+            if order.report_start:
                 await custody.report(self.name, started(fences))
             if 0 < max_call < self.driver.longest_call:  # it could act when no controller expects it any more
                 longest = self.driver.longest_call

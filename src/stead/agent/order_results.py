@@ -103,7 +103,7 @@ def _observed(observed: ObservedObject, fence: Fence) -> ReportResult:
         observed.path,
         fence,
         "observed",
-        seen=observed.state,
+        observed=observed.state,
         revision=observed.revision,
         facts=facts_of(observed.facts),
     )

@@ -42,4 +42,4 @@ class RetryBudget:
 def latest(order: Order) -> float:
     """When to give up an order that was received just now and that the provider does not accept: before the state
     times out, so that the agent reports it. By the monotonic clock: the agent's wall clock may be wrong."""
-    return time.monotonic() + order.seconds - max(MARGIN, order.seconds / 10)
+    return time.monotonic() + order.timeout - max(MARGIN, order.timeout / 10)

@@ -46,8 +46,8 @@ class AgentSession:
             log.info("agent.epoch_unconfirmed agent=%s error=%r", self.name, str(error))
             return []
         self.confirmed = True
-        self.presence_interval = known.every or PRESENCE_INTERVAL
-        self.epoch = max(int(known.now * 1000) or self.epoch, last + 1, known.after + 1)
+        self.presence_interval = known.presence_interval or PRESENCE_INTERVAL
+        self.epoch = max(int(known.now * 1000) or self.epoch, last + 1, known.last_epoch + 1)
         return list(known.forgotten)
 
     async def say_hello(self, *, successor: bool = False) -> None:

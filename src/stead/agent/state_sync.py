@@ -55,15 +55,15 @@ class StateSync:
         while True:
             page = await self.bus.inventory(InventoryRequest(self.lane, after, self.agent))
             began = began or page.now
-            taken = set(page.taken)
+            taken = set(page.in_progress)
             free = [member for member in page.members if member.path not in taken]
             observed = {each.path: each for each in await self.driver.observe(members_of(free))}
             for member in page.members:
                 owned.add(member, observed.get(member.path))
             known = [line_of(m.path, m.fence, observed[m.path]) for m in free if m.path in observed]
             lines = [line for line in known if line is not None]
-            missing += [line for line in lines if line.seen == ABSENT]
-            await self._send([line for line in lines if line.seen != ABSENT], began)
+            missing += [line for line in lines if line.observed == ABSENT]
+            await self._send([line for line in lines if line.observed != ABSENT], began)
             after = page.next
             if not after:
                 break

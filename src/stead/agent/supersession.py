@@ -82,7 +82,9 @@ class Supersession:
                     f"a newer run of the agent {name} has connected and serves its lanes; this run ends. "
                     f"If both are to run, give one another name: stead agent run --name NAME"
                 )
-            log.warning("agent.epoch_behind agent=%s epoch=%d by=%d", session.name, session.epoch, self._notice.by)
+            log.warning(
+                "agent.epoch_behind agent=%s epoch=%d by=%d", session.name, session.epoch, self._notice.newer_epoch
+            )
             await self.begin_epoch()
             await session.say_hello()
 

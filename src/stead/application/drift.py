@@ -51,11 +51,11 @@ async def _paths(store: Store, kind: str | None, below: str, after: str, limit: 
 def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, hold: Hold) -> DriftReport:
     snap = row.snapshot
     state = lifecycle.state(snap.state)
-    seen, why = (None, sight) if isinstance(sight, UnknownReason) else (sight.seen, None)
+    seen, why = (None, sight) if isinstance(sight, UnknownReason) else (sight.observed, None)
     if snap.operation is not None or snap.hidden is not None or state.cls is StateClass.TRANSITIONAL:
         why = UnknownReason.MOVING
     elif isinstance(sight, StateLine):
-        seen = judged(snap, sight.seen, row.brief.revision_of(sight.revision))
+        seen = judged(snap, sight.observed, row.brief.revision_of(sight.revision))
         why = None if state.seen else UnknownReason.UNSAID
     agrees = None if why else seen == state.seen
     return DriftReport(

@@ -46,8 +46,8 @@ async def written(
         return LogUnavailable(f"nobody who serves the lane {row.lane} answers: its agent is away", away=True)
     if isinstance(told, UnknownReason):
         return LogUnavailable(f"a {row.kind} has no place of its own where it could write anything")
-    if not told.known:
+    if not told.supported:
         return LogUnavailable(f"on the lane {row.lane} nobody keeps what is written")
-    if told.why:
-        return LogUnavailable(told.why, away=True)
+    if told.error:
+        return LogUnavailable(told.error, away=True)
     return Log(path, tuple(told.lines), told.position, told.omitted)

@@ -57,11 +57,11 @@ from stead.bus.publisher import Outgoing, Publisher
 from stead.bus.rpc import QUEUE, RpcServer
 from stead.bus.rpc_replies import ReplyStream
 from stead.bus.streams import StreamIdentity
-from stead.bus.subjects import Recipient, Subjects, answers, inbox
+from stead.bus.subjects import Recipient, Subjects, inbox, is_reply_subject
 
 log = logging.getLogger(__name__)
 
-TRY = 5.0
+PUBLISH_TIMEOUT = 5.0
 """Seconds for the server to acknowledge what was published."""
 
 CONTROLLERS = "controllers"
@@ -76,10 +76,10 @@ STATE_SYNC_TIMEOUT = 5.0
 """Seconds that an asker waits for an answer, with all its tries; no handler works on a question for longer."""
 
 OPEN_LANE_TIMEOUT = 10.0
-"""Seconds that an agent waits for its lane. A controller ends its own part when the agent asks again, after `TRY`:
-what the server of the bus has begun to make is there then."""
+"""Seconds that an agent waits for its lane. A controller ends its own part when the agent asks again: what
+the server of the bus has begun to make is there then."""
 
-ABANDONED = 600.0
+INACTIVE_THRESHOLD = 600.0
 """Seconds after which the server removes the consumer of one run of an agent that has stopped pulling."""
 
 
@@ -106,14 +106,14 @@ class Bus:
         on this bus. `options` go to the client library as they are.
         """
         self.subjects = Subjects(cell)
-        self.garbage = InvalidMessages()
+        self.invalid_messages = InvalidMessages()
         where = inbox(agent) if agent is not None else "_INBOX"
         self._link = Connection(url, name, ping_interval=ping_interval, inbox=where, options=options)
         self.max_message = self._link.max_message
         self.certificate_expiry = self._link.certificate_expiry
         replies = ReplyStream(self._link)
         self._publisher = Publisher(replies)
-        self._endpoints = of = Endpoints(self._link, replies, self.subjects, self.garbage)
+        self._endpoints = of = Endpoints(self._link, replies, self.subjects, self.invalid_messages)
         self.take_custody = AgentRequests(of, "take-custody", TakeCustody, TakeCustodyReply, CUSTODY_TIMEOUT)
         """Ask for custody. It counts from before the request, since the answer may have been long on its way."""
         self.renew_custody = AgentRequests(of, "renew-custody", RenewCustody, RenewCustodyReply, CUSTODY_TIMEOUT)
@@ -124,7 +124,7 @@ class Bus:
         """Ask which epochs and sites are known, before a new epoch begins."""
         self.renew_identity = AgentRequests(of, "renew-identity", RenewIdentity, IdentityReply, IDENTITY_TIMEOUT)
         """Ask for credentials to be renewed."""
-        self._open_lane = AgentRequests(of, "open-lane", OpenLane, OpenLaneReply, OPEN_LANE_TIMEOUT, rpc.TRY)
+        self._open_lane = AgentRequests(of, "open-lane", OpenLane, OpenLaneReply, OPEN_LANE_TIMEOUT, rpc.TRY_TIMEOUT)
         self.probe = LaneRequests(of, "probe", ProbeRequest, ProbeReply, PROBE_TIMEOUT)
         """Ask an agent to observe some resources."""
         self.offers = LaneRequests(of, "offers", OffersRequest, OffersReply, PROBE_TIMEOUT)
@@ -168,7 +168,7 @@ class Bus:
         """Call it on every change; it must not block. After `connected`, a controller looks at `identity`."""
         self._link.watch(callback)
 
-    async def renew_connection(self) -> None:
+    async def reconnect(self) -> None:
         """Connect anew, with the options as they are now."""
         await self._link.renew()
 
@@ -181,16 +181,18 @@ class Bus:
         """The cells that have streams on this bus."""
         return await self._link.unbroken(streams.cells(self._link.client().jsm(prefix=self._prefix)))
 
-    async def condition(self) -> streams.StreamHealth | None:
+    async def stream_health(self) -> streams.StreamHealth | None:
         """How the streams are; None where the bus is away."""
         if not self.connected:
             return None
         manager = self._link.client().jsm(prefix=self._prefix)
-        return await self._link.unbroken(streams.condition(manager, self.subjects))
+        return await self._link.unbroken(streams.read_health(manager, self.subjects))
 
     # Orders
 
-    async def publish_order(self, order: Order, to: Recipient | None = None, timeout: float = TRY) -> bool:
+    async def publish_order(
+        self, order: Order, to: Recipient | None = None, timeout: float = PUBLISH_TIMEOUT
+    ) -> bool:
         """Put an order on its lane, for whoever serves it or for one run of one agent.
 
         True says that the server had this order under these fences already, which is no proof that anybody got it;
@@ -199,7 +201,7 @@ class Bus:
         return await self._publisher.publish(self._outgoing(order, to), timeout)
 
     async def publish_orders(
-        self, orders: Sequence[Order], to: Recipient | None = None, timeout: float = TRY
+        self, orders: Sequence[Order], to: Recipient | None = None, timeout: float = PUBLISH_TIMEOUT
     ) -> list[bool]:
         """The same for many at once; if any fails, `NotPublished` says which."""
         outcomes = await self._publisher.publish_all([self._outgoing(order, to) for order in orders], timeout)
@@ -223,10 +225,10 @@ class Bus:
             name=self.subjects.consumer(lane, to),
             filter_subject=self.subjects.order(lane, to),
             ack_wait=ack_wait,
-            inactive_threshold=None if to is None else ABANDONED,
+            inactive_threshold=None if to is None else INACTIVE_THRESHOLD,
             prefix=self._prefix,
             make=partial(self.open_lane, lane, self._apart) if self._apart is not None else None,
-            garbage=self.garbage,
+            invalid_messages=self.invalid_messages,
             belongs=lambda _, order: order.lane == lane,
         )
 
@@ -255,7 +257,7 @@ class Bus:
         while True:
             await self._link.wait()
             try:
-                await self._publisher.publish(outgoing, TRY)
+                await self._publisher.publish(outgoing, PUBLISH_TIMEOUT)
                 return
             except Unavailable as error:
                 log.info("a report was not published: %s; trying again", error)
@@ -272,7 +274,7 @@ class Bus:
             ack_wait=ack_wait,
             batch=batch,
             prefix=self._prefix,
-            garbage=self.garbage,
+            invalid_messages=self.invalid_messages,
             belongs=lambda subject, report: subject == self._subject_of(report),
         )
 
@@ -330,9 +332,9 @@ class Bus:
 
         async def own(presence: Presence, message: Msg) -> None:
             if message.subject != self.subjects.presence(presence.agent):
-                self.garbage.note(message.subject, f"{presence.agent} speaks for another")
+                self.invalid_messages.note(message.subject, f"{presence.agent} speaks for another")
                 return
-            await handler(presence, message.reply if answers(presence.agent, message.reply) else "")
+            await handler(presence, message.reply if is_reply_subject(presence.agent, message.reply) else "")
 
         return await self._hear(self.subjects.presences, PRESENCE, own)
 
@@ -341,7 +343,7 @@ class Bus:
         with translated("wakeup"):
             client, data = self._link.client(), encode(wakeup)
             if heard:
-                await client.request(self.subjects.wakeup, data, timeout=TRY)
+                await client.request(self.subjects.wakeup, data, timeout=PUBLISH_TIMEOUT)
             else:
                 await client.publish(self.subjects.wakeup, data)
 
@@ -362,7 +364,7 @@ class Bus:
             try:
                 heard = form.decode(message.data)
             except BadMessage as error:
-                self.garbage.note(message.subject, str(error))
+                self.invalid_messages.note(message.subject, str(error))
                 return
             await handler(heard, message)
 

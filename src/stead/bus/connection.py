@@ -29,13 +29,13 @@ from stead.bus.errors import NoAnswer, Unavailable
 
 log = logging.getLogger(__name__)
 
-MAKING = 16
+MAX_CONCURRENT_CREATES = 16
 """Consumers that are made at once."""
 
-LONGEST_PAUSE = 2.0
+MAX_PAUSE = 2.0
 """Seconds between two tries to connect, at most and on average."""
 
-LOOK = 1.0
+CHECK_INTERVAL = 1.0
 """Seconds between two looks at a client that should have said by itself that it has ended."""
 
 Callback = Callable[[Msg], Awaitable[None]]
@@ -110,7 +110,7 @@ class Connection:
             "reconnect_time_wait": pause,
             "pending_size": 0,
         }
-        self.making = asyncio.Semaphore(MAKING)
+        self.creating = asyncio.Semaphore(MAX_CONCURRENT_CREATES)
         """For whoever has something made by the server: thousands at once would all wait too long, and ask again."""
         self._given = options
         self._pause = pause
@@ -226,7 +226,7 @@ class Connection:
                 self._why = why
             # Not all who lost a server are to come back at the same moment.
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
-            pause = min(pause * 2, LONGEST_PAUSE)
+            pause = min(pause * 2, MAX_PAUSE)
 
     async def _connect_once(self) -> None:
         """Connect, and return when the connection has ended; raise when there was none."""
@@ -249,7 +249,7 @@ class Connection:
             self._change(BusState.CONNECTED)
             while client.is_connected:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK):
+                    async with asyncio.timeout(CHECK_INTERVAL):
                         await closed.wait()
             self._why = f"the connection to the bus ended: {client.last_error or 'without a word'}"
             log.warning("%s", self._why)

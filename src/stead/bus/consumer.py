@@ -43,19 +43,19 @@ GRACE = 0.5
 LINGER = 0.05
 """Seconds without a message after which what has arrived is handed out, though the server has not said it is all."""
 
-PAUSE, LONGEST_PAUSE = 0.1, 3.0
+PAUSE, MAX_PAUSE = 0.1, 3.0
 """Seconds before another try where the server refused one: at first, and in the end."""
 
-MAKING = 15.0
+CREATE_TIMEOUT = 15.0
 """Seconds for the server to make its side: it may have thousands to make, and to ask again makes it worse."""
 
-NOT_FOR_US = 30.0
+UNKNOWN_VERSION_DELAY = 30.0
 """Seconds before a message of another version comes again, perhaps to somebody who understands it."""
 
-OTHERS = 20
+MAX_UNKNOWN_DELIVERIES = 20
 """How often it comes, at most: by then whoever understands it would have had it."""
 
-ENDED = (StatusCode.NO_MESSAGES, StatusCode.REQUEST_TIMEOUT)
+END_STATUSES = (StatusCode.NO_MESSAGES, StatusCode.REQUEST_TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,12 @@ class Consumer[M: Message]:
         batch: int = 100,
         prefix: str = "$JS.API",
         make: Callable[[], Awaitable[object]] | None = None,
-        garbage: InvalidMessages | None = None,
+        invalid_messages: InvalidMessages | None = None,
         belongs: Callable[[str, M], bool] = lambda _subject, _message: True,
     ) -> None:
-        """What does not belong on the subject it came on is garbage. `make` has another make the server's side."""
+        """A message that does not belong on its subject is invalid; `make` has a controller make the consumer."""
         self._make = make or self.make
-        self._garbage = garbage or InvalidMessages()
+        self._invalid_messages = invalid_messages or InvalidMessages()
         self._belongs = belongs
         self._link = link
         self._form = form
@@ -185,7 +185,7 @@ class Consumer[M: Message]:
                     if left <= 0:
                         raise
                     await asyncio.sleep(min(random.uniform(pause / 2, pause), left))
-                    pause = min(pause * 2, LONGEST_PAUSE)
+                    pause = min(pause * 2, MAX_PAUSE)
 
     async def close(self) -> None:
         """Pull no more. What was fetched can still be acknowledged; the server's side stays."""
@@ -215,16 +215,20 @@ class Consumer[M: Message]:
     async def make(self) -> None:
         """Make the server's side, unless it is there."""
         with translated(f"consumer {self._config.name} of {self._stream}"):
-            async with self._link.making:
+            async with self._link.creating:
                 manager = self._link.client().jsm(prefix=self._prefix)
                 try:
-                    await self._link.unbroken(manager.add_consumer(self._stream, self._config, timeout=MAKING))
+                    await self._link.unbroken(
+                        manager.add_consumer(self._stream, self._config, timeout=CREATE_TIMEOUT)
+                    )
                 except BadRequestError:
                     # One of an earlier version is in the memory of the nodes; what it would deliver is in the stream.
                     if not (await manager.consumer_info(self._stream, str(self._config.name))).config.mem_storage:
                         raise
                     await manager.delete_consumer(self._stream, str(self._config.name))
-                    await self._link.unbroken(manager.add_consumer(self._stream, self._config, timeout=MAKING))
+                    await self._link.unbroken(
+                        manager.add_consumer(self._stream, self._config, timeout=CREATE_TIMEOUT)
+                    )
 
     async def _pull(self, limit: int, timeout: float) -> None:
         """Ask once, and wait until the request has ended."""
@@ -243,7 +247,7 @@ class Consumer[M: Message]:
                 async with asyncio.timeout_at(loop.time() + LINGER if self._arrived else end):
                     await self._wake.wait()
         if request.status and not self._arrived:
-            if request.status not in ENDED:
+            if request.status not in END_STATUSES:
                 name = f"{self._config.name} of {self._stream}"
                 raise Unavailable(f"the consumer {name} is not there ({request.status})")
             await asyncio.sleep(min(PAUSE, timeout) if request.status == StatusCode.NO_MESSAGES else 0)
@@ -271,18 +275,18 @@ class Consumer[M: Message]:
                 continue
             times = _times(message)
             if not times:
-                self._garbage.note(message.subject, "it comes from no stream")
+                self._invalid_messages.note(message.subject, "it comes from no stream")
                 continue
             try:
                 decoded = self._form.decode(message.data)
                 if not self._belongs(message.subject, decoded):
                     raise BadMessage("it does not belong there")
             except UnknownVersion as error:
-                self._garbage.note(message.subject, f"{error}; left to others")
-                word = Msg.Ack.Nak + b' {"delay": %d}' % int(NOT_FOR_US * 1e9)
-                await _answer(self._link, message.reply, word if times < OTHERS else Msg.Ack.Term)
+                self._invalid_messages.note(message.subject, f"{error}; left to others")
+                word = Msg.Ack.Nak + b' {"delay": %d}' % int(UNKNOWN_VERSION_DELAY * 1e9)
+                await _answer(self._link, message.reply, word if times < MAX_UNKNOWN_DELIVERIES else Msg.Ack.Term)
             except (BadMessage, ValueError) as error:
-                self._garbage.note(message.subject, str(error))
+                self._invalid_messages.note(message.subject, str(error))
                 await _answer(self._link, message.reply, Msg.Ack.Term)
             else:
                 found.append(Delivery(decoded, times, message.reply, self._link))

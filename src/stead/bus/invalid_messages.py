@@ -7,14 +7,14 @@ import time
 
 log = logging.getLogger(__name__)
 
-SELDOM = 10.0
+LOG_INTERVAL = 10.0
 """Seconds between two words about the same."""
 
 
 class LogThrottle:
     """Says whether to speak now, and how often there was a reason to since one last did."""
 
-    def __init__(self, every: float = SELDOM) -> None:
+    def __init__(self, every: float = LOG_INTERVAL) -> None:
         self.every = every
         self._since = 0
         self._next = 0.0

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LARGEST = 65_536
+MAX_FACTS_CHARS = 65_536
 """Characters, roughly as they are written."""
 
-DEEPEST = 16
+MAX_DEPTH = 16
 """Levels of lists and objects."""
 
-MOST = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 
 
-def bounded(facts: Mapping[str, Any]) -> None:
+def check_facts(facts: Mapping[str, Any]) -> None:
     """Raise where facts are larger, deeper or of greater numbers than can be kept."""
-    if facts and _size(facts, 0) > LARGEST:
+    if facts and _size(facts, 0) > MAX_FACTS_CHARS:
         raise ValueError("the facts are too large")
 
 
@@ -26,17 +26,17 @@ def _size(value: Any, depth: int) -> int:
         return len(value) + 2
     if kind is dict or kind is list:
         return _within(value, depth + 1)
-    if kind is int and not -MOST <= value <= MOST:
+    if kind is int and not -MAX_INTEGER <= value <= MAX_INTEGER:
         raise ValueError("a number among the facts is too great")
     return 8
 
 
 def _within(value: dict[str, Any] | list[Any], depth: int) -> int:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise ValueError("the facts are nested too deeply")
     size = 2
     for one in value.items() if isinstance(value, dict) else value:
         size += len(one[0]) + 4 + _size(one[1], depth) if isinstance(one, tuple) else 1 + _size(one, depth)
-        if size > LARGEST:
+        if size > MAX_FACTS_CHARS:
             raise ValueError("the facts are too large")
     return size

@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 
 from stead.bus.fields import MAX_ITEMS, Count, Name, Number, Text, Timestamp, Values, Word, check_fence
-from stead.bus.limits import bounded
+from stead.bus.limits import check_facts
 from stead.lifecycle.snapshot import Fence
 
 MAJOR, MINOR = 1, 2
@@ -57,10 +57,10 @@ class Order(Message, frozen=True, tag="order"):
     operation: str
     attempt: Number
     members: list[OrderMember]
-    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
+    timeout: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
     """Seconds that the agent has, counted from the receipt by its monotonic clock; 0 where nothing waits."""
     request_id: Word = ""
-    tell: bool = False
+    report_start: bool = False
     """The controller wants to know when the agent has begun."""
     traceparent: Word = ""
     """Of the trace that it is part of, where traces are collected."""
@@ -85,12 +85,12 @@ class TakeCustodyReply(Message, frozen=True, tag="take-custody-reply"):
     """Custody, or why not."""
 
     ok: bool
-    why: str = ""
+    error: str = ""
     custody: float = 0.0
     """Seconds, which the agent counts from before it asked."""
     fences: dict[str, Fence] = {}
     """By path, the fences under which the agent works and reports. A path that is missing is not to be touched."""
-    call: float = 0.0
+    max_call: float = 0.0
     """Seconds that one call to a provider may last at most, besides; 0 from a controller that does not say."""
     superseded: bool = False
     """A newer run of the agent serves these lanes: this one stops."""
@@ -129,7 +129,7 @@ class ReportResult(msgspec.Struct, frozen=True):
     path: Name
     fence: Fence
     kind: ReportKind
-    seen: Word = ""
+    observed: Word = ""
     """With `observed`: what is there."""
     revision: Number | None = None
     """With `observed`: the revision of the spec in force there, where that can be told."""
@@ -140,7 +140,7 @@ class ReportResult(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         check_fence(self.fence)
-        bounded(self.facts)
+        check_facts(self.facts)
 
 
 class Report(Message, frozen=True, tag="report"):
@@ -163,7 +163,7 @@ class StateLine(msgspec.Struct, frozen=True):
 
     fence: Fence
     """The last one that the agent knows for it."""
-    seen: Word
+    observed: Word
     path: Word = ""
     token: Word = ""
     working: bool = False
@@ -173,7 +173,7 @@ class StateLine(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         check_fence(self.fence)
-        bounded(self.facts)
+        check_facts(self.facts)
         if not (self.path or self.token):
             raise ValueError("neither path nor token")
 
@@ -207,7 +207,7 @@ class InventoryReply(Message, frozen=True, tag="inventory-reply"):
     """From where to go on; empty where this was the last page."""
     now: float = 0.0
     """By the cell's clock."""
-    taken: list[str] = []
+    in_progress: list[str] = []
     """Those of them that somebody has an order for. What is seen of them may be over before it is told, and the end
     of their order changes no fence; so there is nothing to say of them."""
 
@@ -235,7 +235,7 @@ class ProbeReply(Message, frozen=True, tag="probe-reply"):
     """What is there. What is on its way from one state to the next is left out."""
 
     objects: list[StateLine]
-    why: str = ""
+    error: str = ""
     """Why there are none, where the provider could not be asked."""
     agent: Word = ""
     epoch: Number = 0
@@ -254,23 +254,23 @@ class WantedOffer(msgspec.Struct, frozen=True):
 class MissingOffer(msgspec.Struct, frozen=True):
     """What a place does not have, and what comes closest to it."""
 
-    want: WantedOffer
-    near: list[str] = []
+    wanted: WantedOffer
+    similar: list[str] = []
 
 
 class OffersRequest(Message, frozen=True, tag="offers"):
     """A controller asks whoever serves a lane whether the place has what some specs name."""
 
     lane: Name
-    wants: list[WantedOffer]
+    wanted: list[WantedOffer]
 
 
 class OffersReply(Message, frozen=True, tag="offers-reply"):
     """What is not there, and which kinds can be made there."""
 
     kinds: list[str] = []
-    lacks: list[MissingOffer] = []
-    why: str = ""
+    missing: list[MissingOffer] = []
+    error: str = ""
     """Why nobody can say, where the provider could not be asked."""
 
 
@@ -291,9 +291,9 @@ class LogsReply(Message, frozen=True, tag="logs-reply"):
     lines: list[str] = []
     position: Word = ""
     """From where to go on."""
-    why: str = ""
+    error: str = ""
     """Why nobody can say, where that is so."""
-    known: bool = True
+    supported: bool = True
     """Whether logs are to be had on the lane at all."""
     omitted: Count = 0
     """Older lines that were asked for and have no room in a message."""
@@ -342,7 +342,7 @@ class Superseded(Message, frozen=True, tag="superseded"):
 
     epoch: Number
     """Of the run that stops."""
-    by: Number
+    newer_epoch: Number
     """Epoch of the newer run."""
     now: Timestamp = 0.0
     """By the cell's clock."""
@@ -368,9 +368,9 @@ class KnownSite(msgspec.Struct, frozen=True):
 class SiteReply(Message, frozen=True, tag="site-reply"):
     """What an agent has to know before it begins."""
 
-    after: Number = 0
+    last_epoch: Number = 0
     """The latest epoch of that agent, or of anybody on those lanes. A new one is later, whatever the clock says."""
-    every: float = 0.0
+    presence_interval: float = 0.0
     """Seconds between words that it is there; 0 from a controller that does not say."""
     sites: list[KnownSite] = []
     """Those that the lanes lead to."""
@@ -392,7 +392,7 @@ class IdentityReply(Message, frozen=True, tag="renew-identity-reply"):
     """What it connects with from now on, or why it gets nothing."""
 
     ok: bool
-    why: str = ""
+    error: str = ""
     jwt: str = ""
     certificate: str = ""
 
@@ -400,17 +400,17 @@ class IdentityReply(Message, frozen=True, tag="renew-identity-reply"):
 class Wakeup(Message, frozen=True, tag="wakeup"):
     """There is something to do, of a controller's own. It may be lost: whatever it names is found in the database."""
 
-    expanding: list[str] = []
+    expansions: list[str] = []
     """Operations whose members are to be asked."""
-    recount: list[str] = []
+    recounts: list[str] = []
     """Groups whose members are to be counted."""
     steps: list[tuple[str, Fence]] = []
     """Resources for which a controller has something to do of its own, under this fence."""
-    gone: list[str] = []
+    ended: list[str] = []
     """Resources that have come to an end."""
 
     def __post_init__(self) -> None:
-        for operation in self.expanding:
+        for operation in self.expansions:
             UUID(operation)
         for _, fence in self.steps:
             check_fence(fence)
@@ -419,7 +419,7 @@ class Wakeup(Message, frozen=True, tag="wakeup"):
 class Fault(Message, frozen=True, tag="fault"):
     """A controller could not answer; this says nothing about what was asked."""
 
-    why: str
+    error: str
     permanent: bool = False
 
 

@@ -37,18 +37,18 @@ class Service:
     """Whether there may be more than one answer to a question."""
 
 
-ANSWERS = "_R_.>"
+REPLIES = "_R_.>"
 """Where answers go that cross accounts: each to a subject with a random name, known to whoever was asked."""
 
 
-def agent_may(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False) -> SubjectPermissions:
+def agent_permissions(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False) -> SubjectPermissions:
     """What an agent may do. To answer whoever asks it is a right of its own: the asker says where.
 
     That right does not pass a leaf node, so whoever is behind one may speak wherever an answer could be wanted.
     """
     of = Subjects(cell)
     publish = [of.hello(agent), of.presence(agent), *(of.agent_request(kind, agent) for kind in AGENT_REQUESTS)]
-    publish += [ANSWERS] if leaf else []
+    publish += [REPLIES] if leaf else []
     listen = [f"{inbox(agent)}.>"]
     for lane in lanes:
         stream, consumer = of.orders_stream(lane), of.consumer(lane)
@@ -62,7 +62,7 @@ def agent_may(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False
     return SubjectPermissions(tuple(publish), tuple(listen))
 
 
-def for_agents(cell: str) -> list[Service]:
+def services_for_agents(cell: str) -> list[Service]:
     """What the cell's account does for that of agents."""
     of = Subjects(cell)
     root = of.api.removesuffix(".js")
@@ -75,7 +75,7 @@ def for_agents(cell: str) -> list[Service]:
     ]
 
 
-def by_agents(cell: str) -> list[Service]:
+def services_of_agents(cell: str) -> list[Service]:
     """What the account of agents does for the cell's."""
     root = Subjects(cell).api.removesuffix(".js")
     return [Service(f"{root}.{kind}.*") for kind in LANE_REQUESTS]

@@ -19,18 +19,18 @@ from stead.bus.errors import BadMessage, BusError, NoAnswer, TooLarge, Unavailab
 from stead.bus.invalid_messages import InvalidMessages, LogThrottle
 from stead.bus.messages import Fault, Message
 from stead.bus.rpc_replies import ReplyStream
-from stead.bus.subjects import ACROSS, INBOX, to_token
-from stead.bus.suspend_detection import wakefulness
+from stead.bus.subjects import IMPORTED_REPLIES, INBOX, to_token
+from stead.bus.suspend_detection import suspend_detector
 
 log = logging.getLogger(__name__)
 
 QUEUE = "stead"
 """Of all who serve a subject under this name, one gets each question."""
 
-TRY = 2.0
+TRY_TIMEOUT = 2.0
 """Seconds for one try, if the whole time allows."""
 
-AT_ONCE = 64
+MAX_CONCURRENT_HANDLERS = 64
 """Questions of one subject that one process works on at the same time."""
 
 type Handler[Q, A] = Callable[[Q], Awaitable[A]]
@@ -55,7 +55,7 @@ class RpcServer[Q: Message, A: Message]:
         link: Connection,
         form: MessageFormat[Q],
         handler: Handler[Q, A],
-        garbage: InvalidMessages,
+        invalid_messages: InvalidMessages,
         *,
         agents: bool,
         limit: float,
@@ -63,7 +63,7 @@ class RpcServer[Q: Message, A: Message]:
         self._link = link
         self._form = form
         self._handler = handler
-        self._garbage = garbage
+        self._invalid_messages = invalid_messages
         self._agents = agents
         self._limit = limit
         self._failures = LogThrottle()
@@ -73,32 +73,32 @@ class RpcServer[Q: Message, A: Message]:
         self._listening: DurableSubscription | None = None
 
     async def begin(self, subject: str) -> None:
-        self._wakefulness = wakefulness()
-        self._listening = await self._link.listen(subject, self._on_question, QUEUE)
-        self._wakefulness.begin()
+        self._suspend_detector = suspend_detector()
+        self._listening = await self._link.listen(subject, self._on_request, QUEUE)
+        self._suspend_detector.begin()
 
     async def close(self) -> None:
         """Answer no more questions; those at hand are left unanswered, and asked again elsewhere."""
         if self._listening is not None:
-            self._wakefulness.end()
+            self._suspend_detector.end()
             await self._listening.close()
             self._listening = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _on_question(self, question: Msg) -> None:
-        if self._wakefulness.dazed:
+    async def _on_request(self, question: Msg) -> None:
+        if self._suspend_detector.resuming:
             return
         if not question.reply:
-            self._garbage.note(question.subject, "the answer is wanted at no place")
+            self._invalid_messages.note(question.subject, "the answer is wanted at no place")
             return
-        if self._agents and not question.reply.startswith((f"{INBOX}{_asker(question)}.", ACROSS)):
-            self._garbage.note(question.subject, f"the answer is wanted at {question.reply[:100]}")
+        if self._agents and not question.reply.startswith((f"{INBOX}{_agent_of(question)}.", IMPORTED_REPLIES)):
+            self._invalid_messages.note(question.subject, f"the answer is wanted at {question.reply[:100]}")
             return
         # The client library calls back one message after the other; the handlers are to work side by side.
         self._waiting.append((asyncio.get_running_loop().time(), question))
-        if len(self._tasks) < AT_ONCE:
+        if len(self._tasks) < MAX_CONCURRENT_HANDLERS:
             task = asyncio.create_task(self._work())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -112,7 +112,7 @@ class RpcServer[Q: Message, A: Message]:
     def _shed(self) -> None:
         """Drop what agents have asked so long ago that they ask again; others ask once, and wait."""
         if self._agents:
-            late = asyncio.get_running_loop().time() - TRY
+            late = asyncio.get_running_loop().time() - TRY_TIMEOUT
             while self._waiting and self._waiting[0][0] < late:
                 self._waiting.popleft()
 
@@ -123,7 +123,7 @@ class RpcServer[Q: Message, A: Message]:
                 await self._send(question, answer)
             except (TooLarge, BadMessage) as error:
                 log.error("rpc.answer_not_sent subject=%s error=%r", question.subject, str(error))
-                await self._send(question, Fault(why=str(error)[:1000], permanent=True))
+                await self._send(question, Fault(error=str(error)[:1000], permanent=True))
         except Unavailable as error:
             log.info("%s; the question will be asked again", error)
 
@@ -131,32 +131,32 @@ class RpcServer[Q: Message, A: Message]:
         """The answer of the handler, or why there is none."""
         try:
             asked = self._form.decode(question.data)
-            if self._agents and not _is(asked, _asker(question)):
+            if self._agents and not _is(asked, _agent_of(question)):
                 raise BadMessage("the question is asked in another's name")
             async with asyncio.timeout(self._limit) as limit:
                 return await self._handler(asked)
         except BadMessage as error:
-            self._garbage.note(question.subject, str(error))
-            return Fault(why=str(error)[:1000], permanent=True)
+            self._invalid_messages.note(question.subject, str(error))
+            return Fault(error=str(error)[:1000], permanent=True)
         except TimeoutError as error:
             if not limit.expired():
                 return self._failed(question, error)
             log.info("rpc.timed_out subject=%s limit=%g", question.subject, self._limit)
-            return Fault(why=f"the handler did not end within {self._limit:g} s")
+            return Fault(error=f"the handler did not end within {self._limit:g} s")
         except Exception as error:
             return self._failed(question, error)
 
     def _failed(self, question: Msg, error: Exception) -> Fault:
         if times := self._failures():
             log.error("on %s: the handler failed (%d times)", question.subject, times, exc_info=error)
-        return Fault(why="the handler failed")
+        return Fault(error="the handler failed")
 
     async def _send(self, question: Msg, answer: Message) -> None:
         with translated("answer"):
             await self._link.client().publish(question.reply, encode(answer))
 
 
-def _asker(question: Msg) -> str:
+def _agent_of(question: Msg) -> str:
     """The token of the agent that asks."""
     return question.subject.rpartition(".")[2]
 
@@ -189,15 +189,15 @@ class RpcClient[Q: Message, A: Message]:
         while (left := deadline - loop.time()) > 0:
             try:
                 await self._link.wait(0 if once else left)
-                answer = await self._try(subject, data, left if once else min(left, TRY))
+                answer = await self._try(subject, data, left if once else min(left, TRY_TIMEOUT))
             except Unavailable as error:
                 why = str(error)
             else:
                 if not isinstance(answer, Fault):
                     return answer
                 if answer.permanent:
-                    raise BadMessage(f"{subject}: the other side says: {answer.why}")
-                why = answer.why
+                    raise BadMessage(f"{subject}: the other side says: {answer.error}")
+                why = answer.error
             if once:
                 break
             await asyncio.sleep(min(pause, max(deadline - loop.time(), 0.0)))

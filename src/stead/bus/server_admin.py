@@ -16,7 +16,7 @@ from nats.aio.client import Client
 
 from stead.bus.errors import Unavailable, translated
 
-PATIENCE = 5.0
+REQUEST_TIMEOUT = 5.0
 """Seconds for an answer."""
 
 
@@ -41,7 +41,7 @@ class ServerAdmin:
     async def update(self, claims: str) -> None:
         """From now on these are an account's claims."""
         async with self._client() as client:
-            answer = await client.request("$SYS.REQ.CLAIMS.UPDATE", claims.encode(), timeout=PATIENCE)
+            answer = await client.request("$SYS.REQ.CLAIMS.UPDATE", claims.encode(), timeout=REQUEST_TIMEOUT)
         said = msgspec.json.decode(answer.data, type=_Answer)
         if said.data is None or said.data.code != 200:
             raise Unavailable(f"the claims were not taken: {(said.error or said.data or _Said()).description}")
@@ -49,7 +49,7 @@ class ServerAdmin:
     async def lookup(self, account: str) -> str:
         """The claims of an account, as the servers have them."""
         async with self._client() as client:
-            answer = await client.request(f"$SYS.REQ.ACCOUNT.{account}.CLAIMS.LOOKUP", timeout=PATIENCE)
+            answer = await client.request(f"$SYS.REQ.ACCOUNT.{account}.CLAIMS.LOOKUP", timeout=REQUEST_TIMEOUT)
         return answer.data.decode()
 
     @asynccontextmanager

@@ -29,15 +29,15 @@ DEDUP_WINDOW = 120.0
 MAX_CREATE_SECONDS = 15.0
 """What the server may take to find or create a stream; its disk, or the machine, may be busy."""
 
-MOST_CONSUMERS = 1_000_000
+MAX_CONSUMERS = 1_000_000
 """There is one for every lane. A stream without a limit of its own gets the server's, which may be a thousand."""
 
-MOST_REPORTS = 50_000
+MAX_REPORTS = 50_000
 """Messages of one lane, or of one agent, that wait to be heard. Whoever says more has to wait, and nobody else."""
 
 _REPORTS = re.compile(r"STEAD-(.+)-REPORTS")
 
-NEEDED = (
+REQUIRED_SETTINGS = (
     "subjects",
     "retention",
     "storage",
@@ -69,7 +69,7 @@ async def ensure(manager: JetStreamManager, subjects: Subjects, replicas: int = 
     """
     wanted = {name: [subject] for name, subject in subjects.orders_streams.items()}
     made = [_ensure(manager, name, taken, replicas) for name, taken in wanted.items()]
-    made.append(_ensure(manager, subjects.reports_stream, subjects.all_reports, replicas, MOST_REPORTS))
+    made.append(_ensure(manager, subjects.reports_stream, subjects.all_reports, replicas, MAX_REPORTS))
     *orders, reports = await asyncio.gather(*made)
     return StreamIdentity(hashlib.sha256(" ".join(orders).encode()).hexdigest()[:16], reports)
 
@@ -88,7 +88,7 @@ class StreamHealth(TypedDict):
     """Streams and consumers that cannot go on, since no majority of the nodes with a copy of them is there."""
 
 
-async def condition(manager: JetStreamManager, subjects: Subjects) -> StreamHealth:
+async def read_health(manager: JetStreamManager, subjects: Subjects) -> StreamHealth:
     """Look at the streams, and make none."""
     wanted = [*subjects.orders_streams, subjects.reports_stream]
     found: list[StreamInfo] = []
@@ -155,7 +155,7 @@ async def _ensure(
         subjects=subjects,
         retention=RetentionPolicy.WORK_QUEUE,
         storage=StorageType.FILE,
-        max_consumers=MOST_CONSUMERS,
+        max_consumers=MAX_CONSUMERS,
         duplicate_window=DEDUP_WINDOW,
         num_replicas=replicas,
         max_msgs_per_subject=-1 if each is None else each,
@@ -184,7 +184,7 @@ async def _create(manager: JetStreamManager, wanted: StreamConfig) -> StreamInfo
 
 async def _update(manager: JetStreamManager, info: StreamInfo, wanted: StreamConfig) -> StreamInfo:
     """Change what the bus needs; what somebody else has set beside it stays, and so does the id."""
-    changes = {field: getattr(wanted, field) for field in NEEDED}
+    changes = {field: getattr(wanted, field) for field in REQUIRED_SETTINGS}
     replicas = max(info.config.num_replicas or 1, wanted.num_replicas or 1)
     try:
         return await manager.update_stream(info.config.evolve(**changes, num_replicas=replicas))
@@ -193,7 +193,7 @@ async def _update(manager: JetStreamManager, info: StreamInfo, wanted: StreamCon
 
 
 def _differs(found: StreamConfig, wanted: StreamConfig) -> bool:
-    if any(getattr(found, field) != getattr(wanted, field) for field in NEEDED):
+    if any(getattr(found, field) != getattr(wanted, field) for field in REQUIRED_SETTINGS):
         return True
     return (found.num_replicas or 1) < (wanted.num_replicas or 1)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-LONGEST = 100
+MAX_TOKEN_CHARS = 100
 """Characters of one token; the name of a consumer has up to two of them, and the server takes 255."""
 
 _OTHER = re.compile(rb"[^A-Za-z0-9_.-]")
@@ -24,7 +24,7 @@ def to_token(name: str) -> str:
     """A name as one token of a subject."""
     escaped = _OTHER.sub(lambda found: b"=%02X" % ord(found[0]), name.encode())
     token = escaped.replace(b".", b"~").decode()
-    if not token or len(token) > LONGEST:
+    if not token or len(token) > MAX_TOKEN_CHARS:
         raise ValueError(f"{name!r} cannot be a name on the bus: it is empty or too long")
     return token
 
@@ -128,13 +128,13 @@ def inbox(agent: str) -> str:
     return f"{INBOX}{to_token(agent)}"
 
 
-ACROSS = "_R_."
+IMPORTED_REPLIES = "_R_."
 """How a place for an answer begins that leads back to another account. Only the server of the bus can name one."""
 
 
-def answers(agent: str, where: str) -> bool:
+def is_reply_subject(agent: str, where: str) -> bool:
     """Whether an agent may have an answer sent there: to its own inbox, or to where the server of the bus says."""
-    return where.startswith((f"{inbox(agent)}.", ACROSS))
+    return where.startswith((f"{inbox(agent)}.", IMPORTED_REPLIES))
 
 
 def _shard(lane: str) -> int:

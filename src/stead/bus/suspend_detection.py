@@ -11,9 +11,9 @@ import math
 from weakref import WeakKeyDictionary
 
 TICK = 0.5
-ASLEEP = 2.0
+SUSPENDED = 2.0
 """Seconds of silence in this process after which it has been stopped."""
-DAZED = 1.0
+RESUME_GRACE = 1.0
 """Seconds after waking in which questions are taken for old ones: whoever asked has given up, or asks again."""
 
 
@@ -39,14 +39,14 @@ class SuspendDetector:
             self._timer.cancel()
 
     @property
-    def dazed(self) -> bool:
+    def resuming(self) -> bool:
         """Whether it sleeps, or has just woken up."""
         now = asyncio.get_running_loop().time()
-        return now - self._last > ASLEEP or now - self._woke < DAZED
+        return now - self._last > SUSPENDED or now - self._woke < RESUME_GRACE
 
     def _tick(self) -> None:
         loop = asyncio.get_running_loop()
-        if loop.time() - self._last > ASLEEP:
+        if loop.time() - self._last > SUSPENDED:
             self._woke = loop.time()
         self._last = loop.time()
         self._timer = loop.call_later(TICK, self._tick)
@@ -55,6 +55,6 @@ class SuspendDetector:
 _all: WeakKeyDictionary[asyncio.AbstractEventLoop, SuspendDetector] = WeakKeyDictionary()
 
 
-def wakefulness() -> SuspendDetector:
+def suspend_detector() -> SuspendDetector:
     """The one of the event loop that runs."""
     return _all.setdefault(asyncio.get_running_loop(), SuspendDetector())

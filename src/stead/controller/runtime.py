@@ -80,7 +80,7 @@ class Controller(RequestFrontend):
         """
         super().__init__(store, bus, kinds, clock, pace, publisher)
         self.identities = identities
-        self.trust = ReportTrust(store, bus.garbage, self.executor.clock, known=identities is not None)
+        self.trust = ReportTrust(store, bus.invalid_messages, self.executor.clock, known=identities is not None)
         executor = self.executor
         self.groups = GroupExpansion(executor)
         works: dict[tuple[str, str], Callable[[], Work]] = {
@@ -173,10 +173,10 @@ class Controller(RequestFrontend):
         try:
             fences = await self.custody.take(Custody(take.agent, take.epoch), latest, lanes)
         except SupersededRun:
-            return TakeCustodyReply(ok=False, why="a newer run of the agent has taken its place", superseded=True)
+            return TakeCustodyReply(ok=False, error="a newer run of the agent has taken its place", superseded=True)
         if not fences:
-            return TakeCustodyReply(ok=False, why="the order is another's, was sent anew, or is no longer wanted")
-        return TakeCustodyReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, call=self.pace.call)
+            return TakeCustodyReply(ok=False, error="the order is another's, was sent anew, or is no longer wanted")
+        return TakeCustodyReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, max_call=self.pace.call)
 
     async def _renew(self, renew: RenewCustody) -> RenewCustodyReply:
         lost = await self.custody.renew(Custody(renew.agent, renew.epoch), renew.fences)
@@ -186,7 +186,7 @@ class Controller(RequestFrontend):
         await self.trust.check(asked.agent, [asked.lane])
 
     async def _poked(self, poke: Wakeup) -> None:
-        await self._begin(CommitResult({}, [], poke.recount, poke.expanding, steps=poke.steps, gone=poke.gone))
+        await self._begin(CommitResult({}, [], poke.recounts, poke.expansions, steps=poke.steps, gone=poke.ended))
 
     async def _renew_identity(self, renew: RenewIdentity) -> IdentityReply:
         assert self.identities is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from stead.bus.permissions import by_agents, for_agents
+from stead.bus.permissions import services_for_agents, services_of_agents
 from stead.pki import certificates, claims, files, identity
 from stead.pki.certificates import Signer
 from stead.pki.claims import EVERYTHING, Permissions
@@ -133,8 +133,8 @@ def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> Initializ
                     account.public,
                     name,
                     jetstream=True,
-                    exports=for_agents(cell),
-                    imports=by_agents(cell),
+                    exports=services_for_agents(cell),
+                    imports=services_of_agents(cell),
                     of=agents.public,
                 ),
                 agents=agents.public,

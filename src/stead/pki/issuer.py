@@ -13,7 +13,7 @@ from datetime import timedelta
 
 import msgspec
 
-from stead.bus.permissions import by_agents, for_agents
+from stead.bus.permissions import services_for_agents, services_of_agents
 from stead.pki import certificates, claims
 from stead.pki.certificates import Signer
 from stead.pki.claims import Permissions
@@ -98,8 +98,8 @@ def agents_account(signer: Key, keys: SigningKeys, cell: str, revoked: Mapping[s
         keys.account_name,
         signing=keys.signing_keys,
         revoked=revoked,
-        exports=by_agents(cell),
-        imports=for_agents(cell),
+        exports=services_of_agents(cell),
+        imports=services_for_agents(cell),
         of=keys.cell,
     )
 

@@ -136,10 +136,10 @@ def order_of(told: Mapping[str, Any], kinds: Mapping[str, Lifecycle], trail: Tra
         operation=told["operation"],
         attempt=told["attempt"],
         members=members,
-        seconds=float(_allowed(lifecycle, told["verb"])) if lifecycle is not None else 0.0,
+        timeout=float(_allowed(lifecycle, told["verb"])) if lifecycle is not None else 0.0,
         request_id=trail.request_id,
         traceparent=trail.traceparent,
-        tell=lifecycle is None or _tells(lifecycle),
+        report_start=lifecycle is None or _tells(lifecycle),
     )
 
 

@@ -28,7 +28,7 @@ class BusReadiness:
             raise Unavailable("the bus is not connected")
         async with self._one:
             if time.monotonic() - self._at >= self._interval:
-                said = await self.bus.condition()
+                said = await self.bus.stream_health()
                 self._leaderless, self._at = said["leaderless"] if said is not None else [], time.monotonic()
         if self._leaderless:
             count, first = len(self._leaderless), self._leaderless[0]

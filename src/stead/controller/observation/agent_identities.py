@@ -18,7 +18,7 @@ from stead.access.authorized import Authorized
 from stead.access.policies import AGENTS
 from stead.bus.errors import BadMessage
 from stead.bus.messages import IdentityReply, RenewIdentity
-from stead.bus.permissions import agent_may
+from stead.bus.permissions import agent_permissions
 from stead.bus.server_admin import ServerAdmin
 from stead.bus.subjects import to_token
 from stead.catalog.edge import is_site
@@ -140,7 +140,7 @@ class AgentIdentities:
         """What an agent connects with, anew; its key stays the same, so that whatever is revoked stays so."""
         row = await self.store.identities.renew(asked.agent, self.lifetime)
         if row is None:
-            return IdentityReply(ok=False, why="there is no such agent, or it was revoked")
+            return IdentityReply(ok=False, error="there is no such agent, or it was revoked")
         try:
             issued = self._issue(asked.agent, row["lanes"], row["user_key"], asked.request)
         except ValueError as error:
@@ -184,7 +184,7 @@ class AgentIdentities:
 
     def _issue(self, name: str, lanes: list[str], user_key: str, request: str) -> IssuedCredentials:
         leaf = self.leaves and all(map(is_site, lanes))
-        may = agent_may(self.identity.description.cell, name, lanes, leaf=leaf)
+        may = agent_permissions(self.identity.description.cell, name, lanes, leaf=leaf)
         allowed, now = Permissions(*may, answers=1), self.store.clock()
         return self.issuer.issue(name, user_key, request, allowed, self.lifetime, now)
 

@@ -75,7 +75,7 @@ class Listener:
                 for delivery in deliveries:
                     await self.apply([delivery])
             else:
-                self.bus.garbage.note(_about(deliveries[0].message), f"{type(error).__name__}: {error}")
+                self.bus.invalid_messages.note(_about(deliveries[0].message), f"{type(error).__name__}: {error}")
                 await deliveries[0].drop()
             return
         for delivery in deliveries:
@@ -136,7 +136,7 @@ def words(reports: Sequence[Report]) -> list[TransitionInput]:
 
 
 def _word(result: ReportResult, lanes: frozenset[str]) -> TransitionInput:
-    event = events.Report(Trigger(result.kind), result.fence, seen=result.seen, revision=result.revision)
+    event = events.Report(Trigger(result.kind), result.fence, seen=result.observed, revision=result.revision)
     detail = {"error": result.error} if result.error else None
     return TransitionInput(result.path, event, facts=result.facts or None, detail=detail, lanes=lanes)
 
@@ -145,7 +145,7 @@ def _lines(message: FullState) -> list[TransitionInput]:
     return [
         TransitionInput(
             line.path,
-            events.FullState(line.fence, line.seen, line.revision, line.working, message.end),
+            events.FullState(line.fence, line.observed, line.revision, line.working, message.end),
             facts=line.facts or None,
             lanes=frozenset((message.lane,)),
         )

@@ -139,7 +139,7 @@ class ProviderObserver:
             except BusError as error:
                 log.debug("probe.unanswered lane=%s error=%r", question.lane, str(error))
                 return answers | dict.fromkeys(left, UnknownReason.NO_AGENT)
-            missing = UnknownReason.NO_PROVIDER if reply.why else UnknownReason.MOVING
+            missing = UnknownReason.NO_PROVIDER if reply.error else UnknownReason.MOVING
             lines = {line.path: line for line in reply.objects}
             omitted = {path: left[path] for path in reply.omitted if path in left and lines}
             answers |= {path: lines.get(path, missing) for path in left if path not in omitted}
@@ -243,7 +243,7 @@ def told_of(seen: Iterable[StateLine]) -> list[TransitionInput]:
     return [
         TransitionInput(
             line.path,
-            Report(Trigger.OBSERVED, line.fence, seen=line.seen, revision=line.revision),
+            Report(Trigger.OBSERVED, line.fence, seen=line.observed, revision=line.revision),
             facts=line.facts or None,
             detail={"look": True},
         )

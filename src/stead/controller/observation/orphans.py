@@ -68,6 +68,6 @@ def _noted(stray: StateLine) -> dict[str, Any]:
     return {
         "token": stray.token,
         "path": str(stray.facts.get("path", "")),
-        "state": stray.seen,
+        "state": stray.observed,
         "facts": stray.facts,
     }

@@ -112,7 +112,7 @@ class AgentPresence:
         after, sites, forgotten = await self._last((asked.agent, lanes))
         known = [KnownSite(*site) for site in sites]
         now, every = self.executor.clock(), self.away / WORDS
-        return SiteReply(after=after, every=every, sites=known, forgotten=forgotten, now=now)
+        return SiteReply(last_epoch=after, presence_interval=every, sites=known, forgotten=forgotten, now=now)
 
     async def successors(self, reports: Sequence[Report]) -> list[TransitionInput]:
         """What new agents say of upgrades, each under the notify-id that its site knows it by."""
@@ -152,14 +152,14 @@ class AgentPresence:
         for (agent, epoch), by in superseded.items():
             log.warning("agent.superseded agent=%s epoch=%d by=%d", agent, epoch, by)
             if where := answers.get((agent, epoch)):
-                await self._answer(where, agent, Superseded(epoch=epoch, by=by, now=self.executor.clock()))
+                await self._answer(where, agent, Superseded(epoch=epoch, newer_epoch=by, now=self.executor.clock()))
 
     async def _turn_away(self, answers: Mapping[tuple[str, int], str]) -> None:
         """Tell agents that have come back for sites that were forgotten."""
         for (agent, epoch), lanes in (await self.executor.store.sites.list_runs_of_removed(self.away)).items():
             if where := answers.get((agent, epoch)):
                 log.warning("agent.site_forgotten agent=%s epoch=%d lanes=%s", agent, epoch, ",".join(lanes))
-                word = Superseded(epoch=epoch, by=epoch, now=self.executor.clock(), forgotten=lanes)
+                word = Superseded(epoch=epoch, newer_epoch=epoch, now=self.executor.clock(), forgotten=lanes)
                 await self._answer(where, agent, word)
 
     async def _answer(self, where: str, agent: str, word: Superseded) -> None:

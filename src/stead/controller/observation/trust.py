@@ -27,9 +27,11 @@ AHEAD = 86_400
 class ReportTrust:
     """What agents are believed."""
 
-    def __init__(self, store: Store, garbage: InvalidMessages, clock: Callable[[], float], *, known: bool) -> None:
+    def __init__(
+        self, store: Store, invalid_messages: InvalidMessages, clock: Callable[[], float], *, known: bool
+    ) -> None:
         self.store = store
-        self.garbage = garbage
+        self.invalid_messages = invalid_messages
         self.clock = clock
         self.known = known
         self._lanes: dict[str, tuple[float, frozenset[str]]] = {}
@@ -60,6 +62,6 @@ class ReportTrust:
         try:
             await self.check(said.agent, said.lanes, said.epoch)
         except BadMessage as error:
-            self.garbage.note(f"what {said.agent[:100]} said", str(error))
+            self.invalid_messages.note(f"what {said.agent[:100]} said", str(error))
             return False
         return True

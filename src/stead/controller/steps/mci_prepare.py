@@ -112,8 +112,8 @@ class MciPrepare:
             reply = await self.bus.offers(OffersRequest(lane, wants))
         except BusError as error:
             raise PreparationFailed(Waits(f"nobody serves the lane {lane}: run an agent for it")) from error
-        if reply.why:
-            raise PreparationFailed(Waits(f"{lane} cannot be asked what it has: {reply.why}"))
+        if reply.error:
+            raise PreparationFailed(Waits(f"{lane} cannot be asked what it has: {reply.error}"))
         return reply
 
     # What VMs share
@@ -204,9 +204,9 @@ class MciPrepare:
 def _lacking(lane: str, reply: OffersReply) -> list[str]:
     """What a place does not have, in words."""
     said = []
-    for lack in reply.lacks:
-        near = f"; did you mean {' or '.join(lack.near)}?" if lack.near else ""
-        said.append(f"{lane} has no {lack.want.field} {lack.want.name}{near}")
+    for lack in reply.missing:
+        near = f"; did you mean {' or '.join(lack.similar)}?" if lack.similar else ""
+        said.append(f"{lane} has no {lack.wanted.field} {lack.wanted.name}{near}")
     return said
 
 

@@ -17,7 +17,7 @@ from stead.lifecycle.decision import Decision
 from stead.lifecycle.events import Request, Take, TimerDue
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import FIRST, Phase, Snapshot
-from stead.store.decision_template import compiled
+from stead.store.decision_template import compile_decision
 from tests.controller.test_carrying import CUSTODY, ME, PATH, Engine, engine
 from tests.controller.test_truth import put
 from tests.lifecycle.test_decide import after, overlaps
@@ -167,6 +167,6 @@ def test_claim_is_handed_to_no_operation_that_ends_at_once(
         )
         decision = decide(lifecycle, before, TimerDue("deadline"))
         assert isinstance(decision, Decision)
-        template = compiled(lifecycle, before, decision, None, None, "", exists=True)
+        template = compile_decision(lifecycle, before, decision, None, None, "", exists=True)
         stands = decision.after.operation or decision.after.hidden
         assert template.body["claim"] != "hands" or stands is not None

@@ -182,8 +182,11 @@ class Fate:
 
 
 def told_of_change(template: Mapping[str, Any]) -> str:
-    parts = ["begin" if "begins" in template else "", "take" if template["takes"] else ""]
-    parts += [f"order {template['verb']}" if "verb" in template else "", "end" if "ends" in template else ""]
+    parts = ["begin" if "start_operation" in template else "", "take" if template["take_order"] else ""]
+    parts += [
+        f"order {template['verb']}" if "verb" in template else "",
+        "end" if "end_operations" in template else "",
+    ]
     return ", ".join(filter(None, parts)) or "change"
 
 

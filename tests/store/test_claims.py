@@ -48,9 +48,24 @@ class Holder:
     version: int = 0
 
     def template(self, **more: Any) -> dict[str, Any]:
-        plain = {"kind": "vm", "state": "s", "condition": {}, "raises": 0, "hidden": "none", "drops": [], "arms": {}}
-        quiet = {"again": False, "lines": [], "stays": [], "principal": "ann", "closes": False, "takes": False}
-        still = {"leaves": False, "moved": False, "operation": "new", "new": str(self.operation)}
+        plain = {
+            "kind": "vm",
+            "state": "s",
+            "condition": {},
+            "fence_delta": 0,
+            "hidden": "none",
+            "stop_timers": [],
+            "start_timers": {},
+        }
+        quiet = {
+            "resend": False,
+            "journal_lines": [],
+            "unchanged_lines": [],
+            "principal": "ann",
+            "close_order": False,
+            "take_order": False,
+        }
+        still = {"delete_row": False, "is_transition": False, "operation": "new", "new": str(self.operation)}
         return plain | quiet | still | more
 
     def change(self, take: Sequence[Mapping[str, str]] = (), **more: Any) -> list[Any]:
@@ -100,13 +115,13 @@ class Database:
     async def take(self, name: str, claims: Iterable[Claim]) -> Mapping[str, Any]:
         holder = self.holder(name)
         taking = [{"path": claim.path, "mode": "x" if claim.mode is X else "i"} for claim in claims]
-        begun = {} if holder.id else {"begins": self.begins(name, holder)}
+        begun = {} if holder.id else {"start_operation": self.begins(name, holder)}
         return await self.commit(holder, taking, **begun)
 
     async def release(self, name: str) -> None:
         holder = self.holder(name)
         if holder.id is not None:
-            await self.commit(holder, ends=[{"of": "operation", "outcome": "succeeded"}], operation="none")
+            await self.commit(holder, end_operations=[{"of": "operation", "outcome": "succeeded"}], operation="none")
         del self.holders[name]
 
     async def hand(self, name: str) -> None:
@@ -115,7 +130,7 @@ class Database:
         if holder.id is not None:
             holder.operation = uuid4()
             ends = [{"of": "operation", "outcome": "preempted"}]
-            await self.commit(holder, claim="hands", begins=self.begins(name, holder), ends=ends)
+            await self.commit(holder, claim="hands", start_operation=self.begins(name, holder), end_operations=ends)
 
     async def held(self) -> dict[str, dict[str, Mode]]:
         """By holder: the paths that it has, in the strongest mode."""

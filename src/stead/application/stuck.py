@@ -117,7 +117,7 @@ async def stuck(reader: Reader, below: str, since: datetime, after: str | None, 
         place = [None, 0]
     room = limit - len(items)
     latest = (_time(place[0]) or datetime.max.replace(tzinfo=UTC), place[1])
-    records = await reader.store.diagnostics.list_healed(below, since, latest, room + 1)
+    records = await reader.store.diagnostics.list_recovered(below, since, latest, room + 1)
     items += await _settled(reader, records[:room])
     if len(records) <= room:
         return Page(tuple(items))

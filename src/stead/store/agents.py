@@ -9,7 +9,7 @@ from typing import Any
 
 from stead.store.statements import StorePart
 
-AWAY = 30.0
+AGENT_TIMEOUT = 30.0
 """Seconds without a word after which an agent is away."""
 
 
@@ -44,7 +44,7 @@ class Agents(StorePart):
 
     async def read_all(self) -> list[Mapping[str, Any]]:
         """All agents that have an identity, and all that were heard of."""
-        return [dict(r) for r in await self._sql.fetch("list_agents", AWAY)]
+        return [dict(r) for r in await self._sql.fetch("list_agents", AGENT_TIMEOUT)]
 
     async def find_superseded(self, runs: Collection[tuple[str, int]]) -> dict[tuple[str, int], frozenset[str]]:
         """Of runs of agents, those whose name a newer run has: the lanes that the newer one serves."""

@@ -10,7 +10,7 @@ import asyncpg
 
 from stead.store.statements import StorePart
 
-ELSEWHERE = "ST005"
+ARCHIVE_REJECTED = "ST005"
 """What the database says where lines cannot be taken out of the journal."""
 
 
@@ -63,6 +63,6 @@ class Archives(StorePart):
         try:
             await self._sql.fetch_audited("archive_journal", dict(what))
         except asyncpg.PostgresError as error:
-            if error.sqlstate != ELSEWHERE:
+            if error.sqlstate != ARCHIVE_REJECTED:
                 raise
             raise ArchivingFailed(error.args[0]) from None

@@ -53,15 +53,17 @@ class Change:
     uses: Mapping[str, Any] | None = None
     """Lanes that its namespace has to be allowed to use: `{"of": namespace, "on": lanes}`."""
 
-    def common(self, at: float) -> dict[str, Any]:
+    def encode_shared(self, at: float) -> dict[str, Any]:
         """What it shares with whoever has the same template."""
-        written = self.template.written(at, self.principal)
+        written = self.template.encode(at, self.principal)
         if self.custody is not None:
             written |= {"agent": self.custody.agent, "epoch": self.custody.epoch}
         if self.origin is not None:
             here = {"origin": self.origin.address, "request": self.origin.request}
-            written |= {name: [{**line, **here} for line in written[name]] for name in ("lines", "stays")}
-        return written if self.begin is None else {**written, "begins": self._begins(self.begin)}
+            written |= {
+                name: [{**line, **here} for line in written[name]] for name in ("journal_lines", "unchanged_lines")
+            }
+        return written if self.begin is None else {**written, "start_operation": self._begins(self.begin)}
 
     def _begins(self, begin: OperationStart) -> dict[str, Any]:
         begins: dict[str, Any] = {
@@ -77,7 +79,7 @@ class Change:
             begins |= {"queue": begin.queue, **({"waited": True} if begin.waited else {})}
         return begins | ({"key": begin.key, "fingerprint": begin.fingerprint} if begin.key else {})
 
-    def extra(self) -> dict[str, Any] | None:
+    def encode_own(self) -> dict[str, Any] | None:
         """What no other resource has; None where there is nothing of that kind."""
         extra: dict[str, Any] = {}
         change = dict(self.detail or {})
@@ -91,7 +93,7 @@ class Change:
             extra["uses"] = self.uses
         if self.template.respec == "set":
             extra["next"] = dict(self.spec or {})
-        if self.template.takes:
+        if self.template.takes_claim:
             extra["take"] = [{"path": path, "mode": "x"} for path in claimed(self.brief.path, self.around)]
             if self.around is not None:
                 extra["around"] = self.around
@@ -101,7 +103,7 @@ class Change:
         return extra or None
 
     def _learned(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        known = self.brief.known()
+        known = self.brief.decode_facts()
         learned = {name: value for name, value in facts.items() if known.get(name) != value}
         return {"facts": learned} if learned else {}
 

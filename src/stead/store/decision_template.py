@@ -17,7 +17,7 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import StateClass, Trigger
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 from stead.lifecycle.timers import pending
-from stead.store.snapshot_codec import encode
+from stead.store.snapshot_codec import encode_condition
 
 WAITING = "waiting"
 """The timer of an order that waits for room on its lane."""
@@ -60,29 +60,29 @@ class DecisionTemplate:
     """A decision without the resource it was made for."""
 
     decision: Decision
-    raises: int
+    fence_delta: int
     body: Mapping[str, Any]
-    arms: Mapping[str, int]
+    start_timers: Mapping[str, int]
     """Timers that start, with the seconds they run."""
-    look: int | None
-    begins: bool
+    observe_after: int | None
+    starts_operation: bool
     respec: str | None
-    idle: bool
+    unchanged: bool
     """All stays as it is."""
 
     @property
-    def takes(self) -> bool:
+    def takes_claim(self) -> bool:
         """Whether a claim is taken."""
         return self.body["claim"] in TAKING
 
-    def written(self, at: float, principal: str = "") -> dict[str, Any]:
+    def encode(self, at: float, principal: str = "") -> dict[str, Any]:
         """The template as the commit function takes it, at a time."""
-        arms = {name: at + after for name, after in self.arms.items()}
-        look = None if self.look is None else at + self.look
-        return {**self.body, "arms": arms, "look": look, "principal": principal}
+        timers = {name: at + after for name, after in self.start_timers.items()}
+        observe_at = None if self.observe_after is None else at + self.observe_after
+        return {**self.body, "start_timers": timers, "observe_at": observe_at, "principal": principal}
 
 
-def compiled(
+def compile_decision(
     lifecycle: Lifecycle,
     before: Snapshot,
     decision: Decision,
@@ -90,10 +90,10 @@ def compiled(
     begin: OperationStart | None,
     new: str,
     exists: bool,
-    asks: Mapping[str, Any] | None = None,
+    expand: Mapping[str, Any] | None = None,
 ) -> DecisionTemplate:
     """The template of a decision. `new` is the id of the operation that may be new; `exists`: there is a record;
-    `asks`: what is asked of its members.
+    `expand`: what is requested of its members.
     """
     after = decision.after
     known = (_id(after.operation), _id(after.hidden), *(ended.id for ended in decision.ended))
@@ -108,23 +108,23 @@ def compiled(
     body: dict[str, Any] = {
         "kind": lifecycle.kind,
         "state": after.state,
-        "condition": encode(after),
-        "raises": after.fence.counter - before.fence.counter,
+        "condition": encode_condition(after),
+        "fence_delta": after.fence.counter - before.fence.counter,
         "operation": _word(before.operation, after.operation),
         "hidden": _word(before.hidden, after.hidden),
         "new": new or None,
-        "drops": sorted(dropped),
-        "again": bool(decision.orders and decision.orders[-1].again),
-        "lines": lines,
-        "stays": [] if note is None else [_line(before, note.trigger, note.word, note.actor, "was")],
-        "closes": closes,
-        "takes": _taken(after) and not _taken(before),
+        "stop_timers": sorted(dropped),
+        "resend": bool(decision.orders and decision.orders[-1].again),
+        "journal_lines": lines,
+        "unchanged_lines": [] if note is None else [_line(before, note.trigger, note.word, note.actor, "was")],
+        "close_order": closes,
+        "take_order": _taken(after) and not _taken(before),
         "claim": _claim(decision),
         "spec": respec,
-        "leaves": cls is StateClass.ABSENT and after.operation is None,
-        "gone": cls in (StateClass.ABSENT, StateClass.FINAL) and after.operation is None,
-        "moved": bool(decision.moves),
-        "expands": asks,
+        "delete_row": cls is StateClass.ABSENT and after.operation is None,
+        "is_gone": cls in (StateClass.ABSENT, StateClass.FINAL) and after.operation is None,
+        "is_transition": bool(decision.moves),
+        "expand_members": expand,
     }
     if decision.orders:
         op = after.hidden or after.operation
@@ -136,34 +136,34 @@ def compiled(
     ]
     ends = [end for end in ends if end["of"]]
     if ends:
-        body["ends"] = ends
-    look = look_after(lifecycle, after.state) if _drifts(lifecycle, after) else None
+        body["end_operations"] = ends
+    observe_after = observation_interval(lifecycle, after.state) if _drifts(lifecycle, after) else None
     return DecisionTemplate(
         decision=decision,
-        raises=body["raises"],
+        fence_delta=body["fence_delta"],
         body=body,
-        arms=_arms(lifecycle, before if exists else None, decision),
-        look=look,
-        begins=begins,
+        start_timers=_start_timers(lifecycle, before if exists else None, decision),
+        observe_after=observe_after,
+        starts_operation=begins,
         respec=respec,
-        idle=after == before and not decision.beside,
+        unchanged=after == before and not decision.beside,
     )
 
 
-def _arms(lifecycle: Lifecycle, before: Snapshot | None, decision: Decision) -> dict[str, int]:
+def _start_timers(lifecycle: Lifecycle, before: Snapshot | None, decision: Decision) -> dict[str, int]:
     """Timers that start: those that the decision arms, and those that did not run before."""
     running, ran = pending(lifecycle, decision.after), pending(lifecycle, before) if before is not None else {}
     armed = {timer.name: timer.after for timer in decision.timers}
     return {n: armed.get(n, r.after) for n, r in running.items() if n in armed or n not in ran}
 
 
-def look_after(lifecycle: Lifecycle, state: str) -> int:
-    """Seconds until something at rest in a state is looked at."""
+def observation_interval(lifecycle: Lifecycle, state: str) -> int:
+    """Seconds between two observations of a resource that rests in a state."""
     return lifecycle.pace.still if lifecycle.state(state).still else lifecycle.pace.look
 
 
 def _drifts(lifecycle: Lifecycle, after: Snapshot) -> bool:
-    """Whether a look could show that it has changed by itself."""
+    """Whether an observation could find drift."""
     return after.operation is None and after.hidden is None and after.state in lifecycle.drifts
 
 

@@ -29,7 +29,7 @@ class Diagnostics(StorePart):
         values = limit, below, *after, *columns, float(ENOUGH), float(ENOUGH_ON_LANE), grace, away
         return [dict(r) for r in await self._sql.fetch("list_stuck", *values)]
 
-    async def list_healed(
+    async def list_recovered(
         self, below: str, since: datetime, before: tuple[datetime, int], limit: int
     ) -> list[Mapping[str, Any]]:
         """What was settled since a time though nobody had reported, the latest first."""

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from stead.store.resource_row import Row, row_of
 from stead.store.statements import StorePart
-from stead.store.summary import ResourceSummary, brief_of
+from stead.store.summary import ResourceSummary, summary_of
 
-MOST_PARTS = 1000
+MAX_PARTS = 1000
 """Parts of something that are read at a time."""
 
 
@@ -45,7 +45,7 @@ class Groups(StorePart):
         With `failed`, only those that an operation asked and that did not do it.
         """
         rows = await self._sql.fetch("count_classes", kind, below, UUID(failed) if failed else None)
-        return Counter({(brief_of(r), r["lane"]): r["members"] for r in rows})
+        return Counter({(summary_of(r), r["lane"]): r["members"] for r in rows})
 
     async def count_members(self, path: str, kind: str) -> Mapping[str, Any] | None:
         """How many members of a kind a group has in which state, and how its operation stands."""
@@ -80,7 +80,7 @@ class Groups(StorePart):
 
     async def read_parts(self, path: str, kind: str, states: Sequence[str], *, back: bool) -> list[Mapping[str, Any]]:
         """What is below a path and at work or in one of the states; `back`: what was brought there with it."""
-        return [dict(r) for r in await self._sql.fetch("list_parts", path, kind, list(states), back, MOST_PARTS)]
+        return [dict(r) for r in await self._sql.fetch("list_parts", path, kind, list(states), back, MAX_PARTS)]
 
     async def read_expansion(self, operation: str) -> Mapping[str, Any] | None:
         """What an operation still asks of the members of its group."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from stead.origin import parts
 from stead.store.statements import StorePart
 
-ENDLESS = 2**62
+MAX_POSITION = 2**62
 
 
 class ChainedLine(NamedTuple):
@@ -90,7 +90,7 @@ class Journal(StorePart):
         (record,) = await self._sql.fetch("read_head")
         return dict(record)
 
-    async def read_chain(self, after: int, limit: int, until: int = ENDLESS) -> list[ChainedLine]:
+    async def read_chain(self, after: int, limit: int, until: int = MAX_POSITION) -> list[ChainedLine]:
         """Lines from after a position on; some more than the limit where there are two at the last position."""
         rows = await self._sql.fetch("read_chain", after, limit, until)
         return [ChainedLine(r["position"], r["text"], r["hash"], r["refused"]) for r in rows]

@@ -12,7 +12,7 @@ import asyncpg
 
 from stead.store.statements import StorePart
 
-NO_ROOM = "ST002"
+HOSTS_EXHAUSTED = "ST002"
 """What booking says where there are not so many hosts."""
 
 
@@ -51,7 +51,7 @@ class Leases(StorePart):
         try:
             return bool(await self._sql.value(statement, *values))
         except asyncpg.PostgresError as error:
-            if error.sqlstate != NO_ROOM:
+            if error.sqlstate != HOSTS_EXHAUSTED:
                 raise
             return HostsUnavailable(**json.loads(error.detail or "{}"))
 

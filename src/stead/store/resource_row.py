@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 
 from stead.lifecycle.snapshot import Holder, Snapshot
-from stead.store.summary import ResourceSummary, brief_of, named, snapshot_of
+from stead.store.summary import ResourceSummary, snapshot_of, summary_of, with_operation_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,10 @@ class Row:
 
 def row_of(record: asyncpg.Record) -> Row:
     """A row from a record of `read_resources`."""
-    brief = brief_of(record)
-    alike = named(snapshot_of(brief.likeness), str(brief.operation), str(brief.hidden), *_begun(record, "op"))
+    brief = summary_of(record)
+    alike = with_operation_ids(
+        snapshot_of(brief.decision_key), str(brief.operation), str(brief.hidden), *_begun(record, "op")
+    )
     if alike.hidden is not None:
         by, since = _begun(record, "hidden")
         alike = replace(alike, hidden=replace(alike.hidden, by=by, since=since))
@@ -70,10 +72,10 @@ def row_of(record: asyncpg.Record) -> Row:
         spec=record["spec"],
         id=brief.id,
         version=brief.version,
-        facts=brief.known(),
+        facts=brief.decode_facts(),
         next_spec=None if brief.next_spec is None else json.loads(brief.next_spec),
         order_id=record["order_id"] or 0,
-        timers=brief.armed(),
+        timers=brief.decode_timers(),
         seen_at=record["seen_at"],
         changed_at=record["changed_at"],
         created_at=record["created_at"],

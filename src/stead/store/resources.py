@@ -8,7 +8,7 @@ from stead.batcher import Batcher
 from stead.store.pages import MAX_PAGE_BYTES
 from stead.store.resource_row import Row, row_of
 from stead.store.statements import Statements, StorePart
-from stead.store.summary import ResourceSummary, brief_of
+from stead.store.summary import ResourceSummary, summary_of
 
 
 class Resources(StorePart):
@@ -39,7 +39,7 @@ class Resources(StorePart):
 
     async def read_summaries(self, paths: Sequence[str]) -> dict[str, ResourceSummary]:
         """Resources by path in brief; those that do not exist are left out."""
-        return {r["path"]: brief_of(r) for r in await self._sql.fetch("read_summaries", list(paths))}
+        return {r["path"]: summary_of(r) for r in await self._sql.fetch("read_summaries", list(paths))}
 
     async def read_states(self, paths: Sequence[str]) -> dict[str, tuple[str, str]]:
         """By path, what is there, and its state."""

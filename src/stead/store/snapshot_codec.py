@@ -12,19 +12,19 @@ from typing import Any
 
 from stead.lifecycle.snapshot import OnFailure, OnPartial, Operation, Phase, Snapshot, Work
 
-PLAIN = ("misses", "kept", "children", "connected", "notify", "successor")
+PLAIN_FIELDS = ("misses", "kept", "children", "connected", "notify", "successor")
 """Fields of a snapshot that are written as they are."""
 
-IDENTITY = ("id", "by", "since")
+ID_FIELDS = ("id", "by", "since")
 """Fields of an operation that are its own row's."""
 
 _DEFAULTS = {f.name: f.default for f in (*fields(Snapshot), *fields(Operation))}
 _ENUMS: dict[str, type[StrEnum]] = {"phase": Phase, "then": Phase, "on_failure": OnFailure, "on_partial": OnPartial}
 
 
-def encode(snapshot: Snapshot) -> dict[str, Any]:
+def encode_condition(snapshot: Snapshot) -> dict[str, Any]:
     """The condition of a snapshot."""
-    condition: dict[str, Any] = {name: getattr(snapshot, name) for name in PLAIN}
+    condition: dict[str, Any] = {name: getattr(snapshot, name) for name in PLAIN_FIELDS}
     condition = {name: value for name, value in condition.items() if value != _DEFAULTS[name]}
     if snapshot.operation is not None:
         condition["op"] = _operation(snapshot.operation)
@@ -48,5 +48,5 @@ def decode_work(condition: dict[str, Any]) -> Work | None:
 
 
 def _operation(op: Operation) -> dict[str, Any]:
-    values = {f.name: getattr(op, f.name) for f in fields(Operation) if f.name not in IDENTITY}
+    values = {f.name: getattr(op, f.name) for f in fields(Operation) if f.name not in ID_FIELDS}
     return {name: value for name, value in values.items() if name in ("action", "origin") or value != _DEFAULTS[name]}

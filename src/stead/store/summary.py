@@ -1,6 +1,6 @@
 """A resource in brief: what tells it from its likes, and the class it is in.
 
-Resources whose briefs have the same `likeness` get the same decision, so a decision is made once for all of them.
+Resources whose briefs have the same `decision_key` get the same decision, so a decision is made once for all of them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import asyncpg
 import msgspec
 
 from stead.lifecycle.snapshot import FIRST, Fence, Snapshot
-from stead.store.snapshot_codec import PLAIN, decode_operation, decode_work
+from stead.store.snapshot_codec import PLAIN_FIELDS, decode_operation, decode_work
 
 _decode = msgspec.json.Decoder().decode
 
 OPERATION, HIDDEN = "operation", "hidden"
-"""The ids that operations have in a likeness, where nobody's own are known."""
+"""The ids that operations have in a decision_key, where nobody's own are known."""
 
 
 class ResourceSummary(NamedTuple):
@@ -50,18 +50,18 @@ class ResourceSummary(NamedTuple):
     next_revision: int = 0
     """Of the one that is on its way."""
 
-    def known(self) -> dict[str, Any]:
+    def decode_facts(self) -> dict[str, Any]:
         """What the provider said of it."""
         facts: dict[str, Any] = _decode(self.facts)
         return facts
 
-    def armed(self) -> dict[str, float]:
+    def decode_timers(self) -> dict[str, float]:
         """When which timer is due."""
         timers: dict[str, float] = _decode(self.timers)
         return timers
 
     @property
-    def likeness(self) -> tuple[str, str, str, bool]:
+    def decision_key(self) -> tuple[str, str, str, bool]:
         """What it has in common with others of its class."""
         return (self.kind, self.state, self.condition, self.respec)
 
@@ -74,7 +74,7 @@ class ResourceSummary(NamedTuple):
         return 0 if told == self.revision else 2
 
 
-def brief_of(record: asyncpg.Record) -> ResourceSummary:
+def summary_of(record: asyncpg.Record) -> ResourceSummary:
     """A brief from a record of the database."""
     return ResourceSummary(
         record["path"],
@@ -97,20 +97,20 @@ def brief_of(record: asyncpg.Record) -> ResourceSummary:
 
 
 @lru_cache(maxsize=10_000)
-def snapshot_of(likeness: tuple[str, str, str, bool]) -> Snapshot:
+def snapshot_of(decision_key: tuple[str, str, str, bool]) -> Snapshot:
     """The snapshot of a class, without fence, and with placeholders for ids."""
-    _, state, written, respec = likeness
-    return decoded(state, json.loads(written), respec)
+    _, state, written, respec = decision_key
+    return decode_snapshot(state, json.loads(written), respec)
 
 
-def decoded(state: str, condition: dict[str, Any], respec: bool) -> Snapshot:
+def decode_snapshot(state: str, condition: dict[str, Any], respec: bool) -> Snapshot:
     """A snapshot from what is written of it."""
     op = hidden = None
     if "op" in condition:
         op = decode_operation(condition["op"], OPERATION, "", "")
     if "hidden" in condition:
         hidden = decode_operation(condition["hidden"], HIDDEN, "", "")
-    plain: dict[str, Any] = {name: condition[name] for name in PLAIN if name in condition}
+    plain: dict[str, Any] = {name: condition[name] for name in PLAIN_FIELDS if name in condition}
     if "kept" in plain:
         plain["kept"] = tuple(plain["kept"])
     return Snapshot(
@@ -124,7 +124,7 @@ def decoded(state: str, condition: dict[str, Any], respec: bool) -> Snapshot:
     )
 
 
-def named(snapshot: Snapshot, operation: str, hidden: str, by: str = "", since: str = "") -> Snapshot:
+def with_operation_ids(snapshot: Snapshot, operation: str, hidden: str, by: str = "", since: str = "") -> Snapshot:
     """The same with the operations' own names."""
     op = replace(snapshot.operation, id=operation, by=by, since=since) if snapshot.operation else None
     hid = replace(snapshot.hidden, id=hidden) if snapshot.hidden else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stead.store.statements import StorePart
-from stead.store.summary import ResourceSummary, brief_of
+from stead.store.summary import ResourceSummary, summary_of
 
 
 class Timers(StorePart):
@@ -13,7 +13,7 @@ class Timers(StorePart):
 
     async def due(self, now: float, limit: int) -> list[ResourceSummary]:
         """Resources with a timer that is due."""
-        return [brief_of(r) for r in await self._sql.fetch("due_timers", now, limit)]
+        return [summary_of(r) for r in await self._sql.fetch("due_timers", now, limit)]
 
     async def set(self, timers: Sequence[tuple[ResourceSummary, Mapping[str, float]]]) -> None:
         """Set the timers of resources, each unless it or a timer of it has changed since it was read."""

@@ -12,20 +12,26 @@ import asyncpg
 from stead.store.commit import LANE, Change, CommitResult, Conflict, Expansion, conflict_of
 from stead.store.statements import StorePart
 
-MOST_MEMBERS = 100
+MAX_ORDER_MEMBERS = 100
 """Members in one order: as many as one call to a provider usually takes."""
-TOO_LATE = "ST001"
+EXPANSION_STALE = "ST001"
 """What the commit function says where all was to be written or nothing, and something had changed."""
-APART = "ST003"
+LEASE_INCONSISTENT = "ST003"
 """What the database says where a lease, its reservations and its events would not go together."""
-OTHERWISE = "ST004"
+LIFECYCLE_CHANGED = "ST004"
 """What it says where a registered lifecycle is another by now, and lacks what was decided."""
 DEADLOCK = "40P01"
-NOT_ALLOWED = "ST005"
+LANE_DENIED = "ST005"
 """What it says where a row would get a lane that its namespace may not use."""
-CONFLICTS = {TOO_LATE: "version", DEADLOCK: "version", APART: "together", OTHERWISE: "lifecycle", NOT_ALLOWED: LANE}
+CONFLICTS = {
+    EXPANSION_STALE: "version",
+    DEADLOCK: "version",
+    LEASE_INCONSISTENT: "together",
+    LIFECYCLE_CHANGED: "lifecycle",
+    LANE_DENIED: LANE,
+}
 """What became of a change, by what the database says."""
-KEYS = "idempotency_keys_pkey"
+KEY_CONSTRAINT = "idempotency_keys_pkey"
 """What it names where somebody else has used a request's key in the meantime: whoever asks anew finds it."""
 
 
@@ -50,7 +56,7 @@ class Transitions(StorePart):
             key = (id(change.template), change.principal, begins, change.custody, change.origin)
             number = numbers.get(key)
             if number is None:
-                templates.append(change.common(at))
+                templates.append(change.encode_shared(at))
                 number = numbers[key] = len(templates)
             which.append(number)
         try:
@@ -63,11 +69,15 @@ class Transitions(StorePart):
                 _own(changes),
                 at,
                 None if expansion is None else expansion.written(),
-                MOST_MEMBERS,
+                MAX_ORDER_MEMBERS,
             )
         except asyncpg.PostgresError as error:
-            known = error.constraint_name == KEYS
-            if (known or error.sqlstate in (APART, NOT_ALLOWED)) and len(changes) > 1 and expansion is None:
+            known = error.constraint_name == KEY_CONSTRAINT
+            if (
+                (known or error.sqlstate in (LEASE_INCONSISTENT, LANE_DENIED))
+                and len(changes) > 1
+                and expansion is None
+            ):
                 return await self._one_by_one(changes, at)
             kind = "version" if known else CONFLICTS.get(error.sqlstate or "")
             if kind is None:
@@ -94,9 +104,9 @@ class Transitions(StorePart):
 
 def _not_written(count: int, kind: str, error: asyncpg.PostgresError) -> dict[int, Conflict]:
     """What became of changes of which none was written: those on lanes that are not allowed are told apart."""
-    refused = json.loads(error.detail) if error.sqlstate == NOT_ALLOWED and error.detail else {}
+    refused = json.loads(error.detail) if error.sqlstate == LANE_DENIED and error.detail else {}
     found = dict.fromkeys(range(count), Conflict(kind, says=error.args[0], refused=refused))
-    if error.sqlstate == TOO_LATE and error.detail:
+    if error.sqlstate == EXPANSION_STALE and error.detail:
         lanes = [told for told in json.loads(error.detail) if told["conflict"] == LANE]
         found |= {told["n"] - 1: conflict_of("", told) for told in lanes}
     return found
@@ -104,5 +114,5 @@ def _not_written(count: int, kind: str, error: asyncpg.PostgresError) -> dict[in
 
 def _own(changes: Sequence[Change]) -> list[dict[str, Any] | None] | None:
     """What each has of its own, if any has something."""
-    extras = [change.extra() for change in changes]
+    extras = [change.encode_own() for change in changes]
     return extras if any(extra is not None for extra in extras) else None

@@ -31,7 +31,7 @@ from stead.lifecycle.snapshot import FIRST, Fence, Holder, Snapshot
 from stead.origin import Origin
 from stead.store import Change, Conflict, ResourceSummary, Row, Store
 from stead.store.commit import LANE, CommitResult, Custody, Expansion
-from stead.store.decision_template import DecisionTemplate, OperationStart, compiled
+from stead.store.decision_template import DecisionTemplate, OperationStart, compile_decision
 from stead.store.summary import snapshot_of
 from stead.telemetry import metrics
 
@@ -102,7 +102,7 @@ class Applied:
     @property
     def fence(self) -> Fence:
         """The resource's fence from now on."""
-        return Fence(self.brief.fence.incarnation, self.brief.fence.counter + self.template.raises)
+        return Fence(self.brief.fence.incarnation, self.brief.fence.counter + self.template.fence_delta)
 
 
 Answer = Applied | Rejection | Conflict | None
@@ -224,7 +224,7 @@ class TransitionExecutor:
             _count_ended(changes, written)
             written.recount.extend(_counted(changes))
             written.steps.extend(_steps(changes))
-            written.gone.extend(change.brief.path for change in changes if change.template.body["gone"])
+            written.gone.extend(change.brief.path for change in changes if change.template.body["is_gone"])
             await self.run_commit_hooks(written)
         return later
 
@@ -276,22 +276,22 @@ class TransitionExecutor:
     ) -> DecisionTemplate | Rejection:
         """What `decide` says; and a timer that another has armed anew meanwhile is not due."""
         event = said.event
-        if isinstance(event, TimerDue) and brief.armed().get(event.timer, math.inf) > self.clock():
+        if isinstance(event, TimerDue) and brief.decode_timers().get(event.timer, math.inf) > self.clock():
             return Rejection((Reason(Code.NOT_DUE, f"the timer {event.timer} runs anew"),), brief.state)
         if (snapshot is not None and not _within(event)) or said.begin is not None:
-            return self._decide(brief, snapshot or snapshot_of(brief.likeness), event, said.begin)
+            return self._decide(brief, snapshot or snapshot_of(brief.decision_key), event, said.begin)
         if self._edition != self.kinds.edition:
             self._edition = self.kinds.edition
             self._known.clear()
         alike = _alike(event, brief)
-        key = (*brief.likeness, brief.id != 0, alike)
+        key = (*brief.decision_key, brief.id != 0, alike)
         if said.blocked is not None:
-            return self._decide(brief, replace(snapshot_of(brief.likeness), blocked=said.blocked), alike, None)
+            return self._decide(brief, replace(snapshot_of(brief.decision_key), blocked=said.blocked), alike, None)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            known = self._known[key] = self._decide(brief, snapshot_of(brief.likeness), alike, None)
+            known = self._known[key] = self._decide(brief, snapshot_of(brief.decision_key), alike, None)
         return known
 
     def _decide(
@@ -305,7 +305,9 @@ class TransitionExecutor:
             answer = replace(answer, claims=())
         new = event.operation if isinstance(event, Request | TimerDue | Connected) else ""
         asks = self._asks(lifecycle, answer, event, begin)
-        return compiled(lifecycle, snapshot, answer, note_of(snapshot, event), begin, new, brief.id != 0, asks)
+        return compile_decision(
+            lifecycle, snapshot, answer, note_of(snapshot, event), begin, new, brief.id != 0, asks
+        )
 
     def _asks(
         self, lifecycle: Lifecycle, answer: Decision, event: Event, begin: OperationStart | None
@@ -355,13 +357,15 @@ def _count_ended(changes: Sequence[Change], written: CommitResult) -> None:
 def _counted(changes: Sequence[Change]) -> list[str]:
     """Groups that want to know what their members amount to, and ask nothing of them."""
     told = [change for change in changes if change.template.decision.recount]
-    return [change.brief.path for change in told if change.template.body.get("expands") is None]
+    return [change.brief.path for change in told if change.template.body.get("expand_members") is None]
 
 
 def _steps(changes: Sequence[Change]) -> list[tuple[str, Fence]]:
     """Resources for which a controller has something to do of its own, with the fence under which it is done."""
     told = [change for change in changes if change.template.decision.step]
-    return [(c.brief.path, Fence(c.brief.fence.incarnation, c.brief.fence.counter + c.template.raises)) for c in told]
+    return [
+        (c.brief.path, Fence(c.brief.fence.incarnation, c.brief.fence.counter + c.template.fence_delta)) for c in told
+    ]
 
 
 def _elsewhere(said: TransitionInput, brief: ResourceSummary) -> bool:
@@ -394,9 +398,9 @@ _report = lru_cache(1000)(Report)
 
 def _unchanged(brief: ResourceSummary, answer: DecisionTemplate, said: TransitionInput) -> bool:
     """Whether a decision leaves nothing to be written."""
-    if not answer.idle:
+    if not answer.unchanged:
         return False
-    known = brief.known() if said.facts else {}
+    known = brief.decode_facts() if said.facts else {}
     return all(known.get(name) == value for name, value in (said.facts or {}).items())
 
 
@@ -417,7 +421,7 @@ def _change(
         brief=brief,
         template=template,
         principal=said.principal,
-        begin=said.begin if template.begins else None,
+        begin=said.begin if template.starts_operation else None,
         facts=said.facts if len(brief.facts) <= MOST_FACTS else None,
         spec=said.spec,
         detail=said.detail or ({"error": says} if says else None),

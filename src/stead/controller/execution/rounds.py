@@ -30,7 +30,7 @@ class BatchConflicts:
 
     def meets(self, said: TransitionInput, answer: DecisionTemplate, row: Row | None) -> bool:
         """Whether it has to wait for another; otherwise it is counted in."""
-        claims = answer.takes
+        claims = answer.takes_claim
         places = claimed(said.path, row.around if row is not None else None) if claims else []
         above = {path for place in places for path in ancestors(place)}
         keys = _keys(said, row)

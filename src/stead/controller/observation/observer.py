@@ -20,7 +20,7 @@ from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import State, StateClass, Trigger
 from stead.schema import Model
 from stead.store import Row
-from stead.store.decision_template import look_after
+from stead.store.decision_template import observation_interval
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +215,7 @@ class ProviderObserver:
         for answer in answers:
             if isinstance(answer, Applied) and not answer.wrote:
                 brief = answer.brief
-                as_believed[look_after(self.executor.kinds[brief.kind], brief.state)].append(brief.path)
+                as_believed[observation_interval(self.executor.kinds[brief.kind], brief.state)].append(brief.path)
         for pause, paths in as_believed.items():
             await self.executor.store.observations.mark_unchanged(paths, pause)
         return answers

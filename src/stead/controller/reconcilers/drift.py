@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stead.controller.observation.observer import ProviderObserver, calls_for, told_of
 from stead.store import Row
-from stead.store.decision_template import look_after
+from stead.store.decision_template import observation_interval
 
 BATCH = 500
 
@@ -36,5 +36,7 @@ class DriftReconciler:
     def _stands_for(self, row: Row) -> int:
         """How many looks this one is in the place of: what changes seldom is looked at less often."""
         return max(
-            1, look_after(self.observer.executor.kinds[row.kind], row.snapshot.state) // self.observer.pace.look
+            1,
+            observation_interval(self.observer.executor.kinds[row.kind], row.snapshot.state)
+            // self.observer.pace.look,
         )

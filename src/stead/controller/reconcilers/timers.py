@@ -57,7 +57,7 @@ class TimerService:
         now = self.executor.clock()
         timers = []
         for brief in await self.executor.store.timers.due(now, BATCH):
-            due = sorted((at, name) for name, at in brief.armed().items() if at <= now)
+            due = sorted((at, name) for name, at in brief.decode_timers().items() if at <= now)
             if due:
                 timers.append((brief, due[0][1]))
         answers = await self._fire(timers)
@@ -82,9 +82,9 @@ class TimerService:
 
     def _repaired(self, brief: ResourceSummary, name: str, now: float) -> dict[str, float]:
         """The timers that a resource is to have, after one of them changed nothing."""
-        timers = brief.armed()
+        timers = brief.decode_timers()
         lifecycle = self.executor.kinds.get(brief.kind)
-        runs = None if lifecycle is None else pending(lifecycle, snapshot_of(brief.likeness))
+        runs = None if lifecycle is None else pending(lifecycle, snapshot_of(brief.decision_key))
         if runs is None or name in runs or name == WAITING:
             return timers | {name: now + RETRY}
         del timers[name]

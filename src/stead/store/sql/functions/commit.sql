@@ -14,9 +14,9 @@ CREATE OR REPLACE FUNCTION commit_changes(
   SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
   SET jit = off AS $$
 DECLARE
-    ts        template[];
+    ts        decision_template[];
     extras    jsonb[] := ARRAY(SELECT value FROM jsonb_array_elements(own));
-    works     work[];
+    works     pending_change[];
     conflicts jsonb := '[]';
     bad       bigint[] := '{}';
     m         record;
@@ -38,7 +38,7 @@ DECLARE
 BEGIN
     SELECT array_agg(x ORDER BY n) INTO ts
       FROM jsonb_array_elements(templates) WITH ORDINALITY AS e (x_json, n),
-           LATERAL jsonb_populate_record(NULL::template, x_json) x;
+           LATERAL jsonb_populate_record(NULL::decision_template, x_json) x;
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.kind IN ('lease', 'reservation')) THEN
         PERFORM set_config('stead.at', at::text, true);  -- their triggers go by it
     END IF;
@@ -69,12 +69,12 @@ BEGIN
         END LOOP;
     END IF;
     FOR m IN
-        SELECT u.n, u.extra, x.begins, x.claim, coalesce(r.hidden, r.operation) AS own
+        SELECT u.n, u.extra, x.start_operation, x.claim, coalesce(r.hidden, r.operation) AS own
           FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t LEFT JOIN resources r ON r.id = u.id
-         WHERE (x.claim IN ('take', 'beside', 'over') OR x.begins ?| ARRAY['key', 'queue']) AND u.n <> ALL (bad)
+         WHERE (x.claim IN ('take', 'beside', 'over') OR x.start_operation ?| ARRAY['key', 'queue']) AND u.n <> ALL (bad)
     LOOP
-        stands := find_conflict(m.begins, CASE WHEN m.claim <> 'hands' THEN m.extra -> 'take' END, m.own, m.extra -> 'around',
+        stands := find_conflict(m.start_operation, CASE WHEN m.claim <> 'hands' THEN m.extra -> 'take' END, m.own, m.extra -> 'around',
                         m.claim = 'over');
         IF stands IS NOT NULL THEN
             conflicts := conflicts || (stands || jsonb_build_object('n', m.n));
@@ -94,11 +94,11 @@ BEGIN
     SELECT array_agg(ROW(w.n, w.t, w.id, w.path, w.lane, w.operation, w.hidden, w.order_id,
                          CASE x.operation WHEN 'same' THEN w.operation WHEN 'new' THEN x.new END,
                          CASE x.hidden WHEN 'same' THEN w.hidden WHEN 'new' THEN x.new END,
-                         CASE WHEN x.again THEN (w.timers - x.drops) || delay_timers(x.arms, w.sends, at)
-                              ELSE (w.timers - x.drops) || x.arms END,
+                         CASE WHEN x.resend THEN (w.timers - x.stop_timers) || delay_timers(x.start_timers, w.sends, at)
+                              ELSE (w.timers - x.stop_timers) || x.start_timers END,
                          NULL, coalesce(w.had, false), NULL,
                          w.extra -> 'change',
-                         w.extra)::work ORDER BY w.id)
+                         w.extra)::pending_change ORDER BY w.id)
       INTO works
       FROM (SELECT u.n, u.t, u.extra, r.id, r.path, r.lane, r.operation, r.hidden, r.order_id, r.timers, r.sends,
                    CASE WHEN r.order_id IS NOT NULL AND (ts[u.t]).verb IS NOT NULL
@@ -125,7 +125,7 @@ BEGIN
         ON CONFLICT (path) DO NOTHING;
         SELECT works || coalesce(array_agg(
                    ROW(u.n, u.t, f.id, f.path, f.lane, NULL, NULL, NULL, CASE x.operation WHEN 'new' THEN x.new END,
-                       CASE x.hidden WHEN 'new' THEN x.new END, x.arms, NULL, false, NULL, u.extra -> 'change', u.extra)::work
+                       CASE x.hidden WHEN 'new' THEN x.new END, x.start_timers, NULL, false, NULL, u.extra -> 'change', u.extra)::pending_change
                    ORDER BY f.id), '{}')
           INTO works
           FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
@@ -152,14 +152,14 @@ BEGIN
         SELECT array_agg(
                    ROW(p.n, p.t, p.id, p.path, p.lane, p.operation, p.hidden, p.order_id, p.now_op, p.now_hid,
                        CASE WHEN p.verb IS NULL OR p.free THEN p.timers
-                            ELSE (p.timers - ARRAY(SELECT jsonb_object_keys(p.arms)))
+                            ELSE (p.timers - ARRAY(SELECT jsonb_object_keys(p.start_timers)))
                                  || jsonb_build_object('waiting', at + patience) END,
                        CASE WHEN p.verb IS NOT NULL THEN numbers[p.place] END, p.free,
-                       CASE WHEN p.verb IS NOT NULL AND NOT p.free THEN shift_timers(p.arms, -at) END,
-                       p.told, p.extra)::work ORDER BY p.id)
+                       CASE WHEN p.verb IS NOT NULL AND NOT p.free THEN shift_timers(p.start_timers, -at) END,
+                       p.told, p.extra)::pending_change ORDER BY p.id)
           INTO works
           FROM (SELECT c.*, dense_rank() OVER (ORDER BY c.t, c.op, c.lane, c.held, c.free, c.chunk) AS place
-                  FROM (SELECT w.*, (ts[w.t]).verb AS verb, (ts[w.t]).arms AS arms, coalesce(w.now_hid, w.now_op) AS op,
+                  FROM (SELECT w.*, (ts[w.t]).verb AS verb, (ts[w.t]).start_timers, coalesce(w.now_hid, w.now_op) AS op,
                                h.held, (w.granted OR NOT caps ? w.lane) AND NOT h.held AS free,
                                (row_number() OVER (PARTITION BY w.t, coalesce(w.now_hid, w.now_op), w.lane, w.granted, h.held
                                                    ORDER BY w.id) - 1)
@@ -170,30 +170,30 @@ BEGIN
 
     -- The resources themselves.
     UPDATE resources r SET
-        state = x.state, condition = x.condition, fence = r.fence + x.raises, version = r.version + 1,
+        state = x.state, condition = x.condition, fence = r.fence + x.fence_delta, version = r.version + 1,
         operation = w.now_op, hidden = w.now_hid,
         spec = CASE WHEN x.spec = 'next' THEN r.next_spec ELSE r.spec END,
         next_spec = CASE WHEN x.spec IS NULL THEN r.next_spec WHEN x.spec = 'set' THEN w.extra -> 'next' END,
         revision = CASE WHEN x.spec = 'next' THEN r.next_revision ELSE r.revision END,
-        next_revision = CASE WHEN x.spec = 'set' THEN r.fence + x.raises ELSE r.next_revision END,
+        next_revision = CASE WHEN x.spec = 'set' THEN r.fence + x.fence_delta ELSE r.next_revision END,
         facts = CASE WHEN w.extra ? 'facts' THEN r.facts || (w.extra -> 'facts') ELSE r.facts END,
-        timers = w.timers, due = CASE WHEN w.timers <> '{}' THEN earliest_timer(w.timers) END, look_at = to_timestamp(x.look),
-        sends = CASE WHEN x.verb IS NULL THEN r.sends WHEN x.again THEN least(r.sends + 1, 100) ELSE 0 END,
-        waits = CASE WHEN w.new_order IS NOT NULL OR x.closes THEN w.waits ELSE r.waits END,
-        order_id = CASE WHEN w.new_order IS NOT NULL THEN w.new_order WHEN x.closes THEN NULL ELSE r.order_id END,
+        timers = w.timers, due = CASE WHEN w.timers <> '{}' THEN earliest_timer(w.timers) END, look_at = to_timestamp(x.observe_at),
+        sends = CASE WHEN x.verb IS NULL THEN r.sends WHEN x.resend THEN least(r.sends + 1, 100) ELSE 0 END,
+        waits = CASE WHEN w.new_order IS NOT NULL OR x.close_order THEN w.waits ELSE r.waits END,
+        order_id = CASE WHEN w.new_order IS NOT NULL THEN w.new_order WHEN x.close_order THEN NULL ELSE r.order_id END,
         seen_at = CASE WHEN w.extra ? 'facts' THEN now() ELSE r.seen_at END,
-        changed_at = CASE WHEN x.moved THEN now() ELSE r.changed_at END
+        changed_at = CASE WHEN x.is_transition THEN now() ELSE r.changed_at END
       FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t
      WHERE r.id = w.id;
-    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.leaves) THEN
-        DELETE FROM resources r USING unnest(works) w WHERE r.id = w.id AND (ts[w.t]).leaves;
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.delete_row) THEN
+        DELETE FROM resources r USING unnest(works) w WHERE r.id = w.id AND (ts[w.t]).delete_row;
     END IF;
 
     -- Operations that begin, and claims.
-    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.begins IS NOT NULL) THEN
-        PERFORM start_operations(ARRAY(SELECT (ts[w.t]).begins FROM unnest(works) w WHERE (ts[w.t]).begins IS NOT NULL));
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.start_operation IS NOT NULL) THEN
+        PERFORM start_operations(ARRAY(SELECT (ts[w.t]).start_operation FROM unnest(works) w WHERE (ts[w.t]).start_operation IS NOT NULL));
     END IF;
-    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.expands IS NOT NULL) THEN
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.expand_members IS NOT NULL) THEN
         expanding := start_expansions(works, ts);
     END IF;
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.claim IS NOT NULL) THEN
@@ -209,16 +209,16 @@ BEGIN
     END IF;
 
     -- Orders that are done with, taken, and given.
-    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.closes OR x.verb IS NOT NULL OR x.leaves) THEN
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.close_order OR x.verb IS NOT NULL OR x.delete_row) THEN
         -- An order that is sent anew, since no agent took it, is as old as it was.
-        IF EXISTS (SELECT FROM unnest(ts) x WHERE x.again) THEN
+        IF EXISTS (SELECT FROM unnest(ts) x WHERE x.resend) THEN
             SELECT coalesce(jsonb_object_agg(s.id, s.at), '{}') INTO ages FROM (
                 SELECT w.new_order AS id, min(o.created_at) AS at FROM unnest(works) w JOIN orders o ON o.id = w.order_id
-                 WHERE w.new_order IS NOT NULL AND (ts[w.t]).again AND o.agent = '' GROUP BY w.new_order) s;
+                 WHERE w.new_order IS NOT NULL AND (ts[w.t]).resend AND o.agent = '' GROUP BY w.new_order) s;
         END IF;
         WITH gone AS (
             SELECT w.order_id, count(*) AS members FROM unnest(works) w
-             WHERE w.order_id IS NOT NULL AND ((ts[w.t]).closes OR w.new_order IS NOT NULL OR (ts[w.t]).leaves)
+             WHERE w.order_id IS NOT NULL AND ((ts[w.t]).close_order OR w.new_order IS NOT NULL OR (ts[w.t]).delete_row)
              GROUP BY w.order_id
         ), over AS (
             DELETE FROM orders o USING gone WHERE o.id = gone.order_id AND o.open <= gone.members
@@ -243,7 +243,7 @@ BEGIN
         -- Room that became free is given on at once.
         SELECT array_agg(lane) INTO freed FROM (
             SELECT DISTINCT w.lane FROM unnest(works) w
-             WHERE w.order_id IS NOT NULL AND w.new_order IS NULL AND ((ts[w.t]).closes OR (ts[w.t]).leaves)
+             WHERE w.order_id IS NOT NULL AND w.new_order IS NULL AND ((ts[w.t]).close_order OR (ts[w.t]).delete_row)
             OFFSET 0) left_by  -- each lane is asked for once
          WHERE has_waiting_orders(lane);
         IF freed IS NOT NULL THEN
@@ -254,7 +254,7 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.agent IS NOT NULL) THEN
         UPDATE orders o SET agent = d.agent, epoch = d.epoch
           FROM (SELECT DISTINCT w.order_id, (ts[w.t]).agent, (ts[w.t]).epoch FROM unnest(works) w
-                 WHERE (ts[w.t]).takes AND (ts[w.t]).agent IS NOT NULL) d
+                 WHERE (ts[w.t]).take_order AND (ts[w.t]).agent IS NOT NULL) d
          WHERE o.id = d.order_id;
     END IF;
 
@@ -263,12 +263,12 @@ BEGIN
     SELECT w.path, x.kind,
            CASE l.of WHEN 'none' THEN NULL WHEN 'was' THEN coalesce(w.hidden, w.operation)
                      WHEN 'hidden' THEN w.hidden WHEN 'operation' THEN w.operation
-                     WHEN 'new' THEN x.new ELSE coalesce(w.now_op, w.operation, (x.begins ->> 'id')::uuid) END,
+                     WHEN 'new' THEN x.new ELSE coalesce(w.now_op, w.operation, (x.start_operation ->> 'id')::uuid) END,
            x.principal, l.actor, l.trigger, l.word, l.source, l.target,
            CASE WHEN l.last THEN coalesce(w.told, '{}') ELSE '{}' END, l.origin, l.request
       FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t,
-           LATERAL jsonb_to_recordset(CASE WHEN jsonb_array_length(x.lines) > 0 OR w.told IS NULL THEN x.lines
-                                           ELSE x.stays END)
+           LATERAL jsonb_to_recordset(CASE WHEN jsonb_array_length(x.journal_lines) > 0 OR w.told IS NULL THEN x.journal_lines
+                                           ELSE x.unchanged_lines END)
                AS l (trigger text, word text, actor text, source text, target text, "of" text, last boolean, origin text,
                      request text);
 
@@ -284,7 +284,7 @@ BEGIN
     END IF;
 
     -- Operations that end. One that is of this very resource is over; of one above it, a member is done.
-    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.ends IS NOT NULL) THEN
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.end_operations IS NOT NULL) THEN
         recount := end_operations(works, ts);
     END IF;
     IF whole THEN
@@ -293,7 +293,7 @@ BEGIN
     END IF;
 
     -- Whoever waits for what has ended.
-    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.ends IS NOT NULL OR x.gone) AND EXISTS (SELECT FROM queues) THEN
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.end_operations IS NOT NULL OR x.is_gone) AND EXISTS (SELECT FROM queues) THEN
         turns := list_freed_queues(works, ts);
     END IF;
 

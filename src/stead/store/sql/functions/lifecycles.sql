@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION lock_lifecycle(called text) RETURNS void LANGUAGE sql
 $$;
 
 -- Raises where a change was decided by a document that is not in force any more and has what the new one lacks.
-CREATE OR REPLACE FUNCTION check_lifecycles(ts template[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_lifecycles(ts decision_template[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     x record;
 BEGIN
@@ -17,7 +17,7 @@ BEGIN
     END LOOP;
     FOR x IN
         SELECT t.kind FROM unnest(ts) t JOIN lifecycles l ON l.kind = t.kind
-         WHERE t.state <> ALL (l.states) OR t.begins ->> 'action' <> ALL (l.actions)
+         WHERE t.state <> ALL (l.states) OR t.start_operation ->> 'action' <> ALL (l.actions)
     LOOP
         RAISE EXCEPTION 'the lifecycle of % is another by now', x.kind USING ERRCODE = 'ST004';
     END LOOP;

@@ -120,7 +120,7 @@ END $$;
 -- Ends operations of resources, and counts members of operations above them: of the one that asked the member, and of
 -- those that wait for it because the member had joined. Answers with the paths of groups whose last member this was:
 -- `remaining` reaches zero once, whoever else counts at the same time.
-CREATE OR REPLACE FUNCTION end_operations(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION end_operations(works pending_change[], ts decision_template[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     recount    text[];
     joins      boolean := EXISTS (SELECT FROM operation_waits);
@@ -133,10 +133,10 @@ BEGIN
     WITH said AS MATERIALIZED (
         SELECT CASE e ->> 'of' WHEN 'hidden' THEN w.hidden WHEN 'new' THEN (ts[w.t]).new ELSE w.operation END AS operation, w.path,
                e ->> 'outcome' AS outcome,
-               CASE WHEN e ->> 'outcome' = 'preempted' AND (ts[w.t]).begins ? 'action'
-                    THEN format('%s by %s took over', (ts[w.t]).begins ->> 'action', (ts[w.t]).begins ->> 'principal')
+               CASE WHEN e ->> 'outcome' = 'preempted' AND (ts[w.t]).start_operation ? 'action'
+                    THEN format('%s by %s took over', (ts[w.t]).start_operation ->> 'action', (ts[w.t]).start_operation ->> 'principal')
                     ELSE coalesce(w.told ->> 'error', '') END AS error
-          FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e
+          FROM unnest(works) w, jsonb_array_elements((ts[w.t]).end_operations) e
     ), gone AS (
         DELETE FROM operations o USING said WHERE o.id = said.operation AND o.path = said.path
         RETURNING o.*, said.outcome, said.error
@@ -159,7 +159,7 @@ BEGIN
     WITH said AS MATERIALIZED (
         SELECT CASE e ->> 'of' WHEN 'hidden' THEN w.hidden ELSE w.operation END AS operation, w.path,
                e ->> 'outcome' AS outcome, coalesce(w.told ->> 'error', '') AS error
-          FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e WHERE e ->> 'of' IN ('operation', 'hidden')
+          FROM unnest(works) w, jsonb_array_elements((ts[w.t]).end_operations) e WHERE e ->> 'of' IN ('operation', 'hidden')
     )
     SELECT array_agg(f.operation), array_agg(f.path), array_agg(f.outcome), array_agg(f.error), array_agg(f.joined)
       INTO its_ops, its_paths, its_ends, its_errors, its_joins
@@ -198,14 +198,14 @@ END $$;
 
 -- Operations on groups begin to ask their members, or to cancel what they asked of them: then whoever was not asked yet
 -- is not asked any more, and counts as one that did not do it.
-CREATE OR REPLACE FUNCTION start_expansions(works work[], ts template[]) RETURNS uuid[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION start_expansions(works pending_change[], ts decision_template[]) RETURNS uuid[] LANGUAGE plpgsql AS $$
 DECLARE
     begun uuid[];
 BEGIN
     WITH wanted AS MATERIALIZED (
         SELECT CASE (ts[w.t]).claim WHEN 'beside' THEN (ts[w.t]).new ELSE w.now_op END AS operation, w.path,
-               (ts[w.t]).expands AS asks FROM unnest(works) w
-         WHERE (ts[w.t]).expands IS NOT NULL
+               (ts[w.t]).expand_members AS asks FROM unnest(works) w
+         WHERE (ts[w.t]).expand_members IS NOT NULL
     ), asking AS (
         INSERT INTO expansions (operation, path, member, after, request)
         SELECT operation, path, asks ->> 'member', '', asks FROM wanted

@@ -16,9 +16,9 @@ BEGIN
 END $$;
 
 -- Timers of an order that nobody takes: what was sent lies on its lane, and need not pile up there.
-CREATE OR REPLACE FUNCTION delay_timers(arms jsonb, sends integer, at float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION delay_timers(start_timers jsonb, sends integer, at float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    RETURN arms || jsonb_build_object('resend', at + ((arms ->> 'resend')::float8 - at) * power(2, least(sends + 1, 6)));
+    RETURN start_timers || jsonb_build_object('resend', at + ((start_timers ->> 'resend')::float8 - at) * power(2, least(sends + 1, 6)));
 END $$;
 
 CREATE OR REPLACE FUNCTION earliest_timer(timers jsonb) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$

@@ -86,11 +86,11 @@ BEGIN
 END $$;
 
 -- The queues in which somebody waits for what a commit has ended. That of an object that is gone for good stops.
-CREATE OR REPLACE FUNCTION list_freed_queues(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION list_freed_queues(works pending_change[], ts decision_template[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     found text[];
 BEGIN
-    UPDATE queues q SET stopping = true FROM unnest(works) w WHERE q.path = w.path AND (ts[w.t]).gone AND NOT q.stopping;
+    UPDATE queues q SET stopping = true FROM unnest(works) w WHERE q.path = w.path AND (ts[w.t]).is_gone AND NOT q.stopping;
     SELECT array_agg(DISTINCT left_by.queue) INTO found FROM (
         SELECT q.queue FROM unnest(works) w JOIN queued q ON q.path = w.path
         UNION ALL

@@ -1,7 +1,7 @@
 -- Room on lanes: so many members at once in a region, so many regions at once at a provider.
 
 -- The limits of the lanes that orders are given on; lanes without a limit are left out.
-CREATE OR REPLACE FUNCTION lane_limits(works work[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION lane_limits(works pending_change[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(jsonb_object_agg(d.lane, coalesce(l.members, p.members, 1000000)), '{}')
       FROM (SELECT DISTINCT w.lane FROM unnest(works) w) d

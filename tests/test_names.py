@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ BEFORE = [line.split() for line in Path(__file__).with_name("names_before.txt").
 MODULES = {name for what, name in BEFORE if what == "module"}
 CLASSES = {name for what, name in BEFORE if what == "class"}
 FIELDS = {name for what, name in BEFORE if what == "field"}
+STATEMENTS = {name for what, name in BEFORE if what == "statement"}
+FUNCTIONS = {name for what, name in BEFORE if what == "function"}
 OPENAPI = Path(__file__).parents[1] / "docs/reference/openapi.json"
 DIALECTS = ("Blazar", "Ns", "Mci", "SubGroup", "Vm")
 """How schemas are called whose fields other specifications name."""
@@ -33,6 +36,19 @@ def test_no_module_has_a_name_from_before() -> None:
 def test_no_class_has_a_name_from_before() -> None:
     found = {file.name: names for file in SOURCES if (names := classes(file.read_text()) & CLASSES)}
     assert found == {}
+
+
+def test_no_statement_has_a_name_from_before() -> None:
+    there = {file.stem for file in ROOT.glob("store/sql/*.sql")}
+    assert len(there) > 100
+    assert there & STATEMENTS == set()
+
+
+def test_no_sql_function_has_a_name_from_before() -> None:
+    sources = [file.read_text() for file in ROOT.glob("store/**/*.sql")]
+    there = {name for source in sources for name in re.findall(r"CREATE (?:OR REPLACE )?FUNCTION (\w+)", source)}
+    assert len(there) > 100
+    assert there & FUNCTIONS == set()
 
 
 def test_no_field_of_the_http_interface_has_a_name_from_before() -> None:

@@ -185,7 +185,7 @@ def test_how_late_leases_begin_and_end(cell: Cell, ns: str, stead: Stead) -> Non
     cell.obey(ns)
     cell.struck()
     head, row = stead("lease", "lateness").rows
-    assert head == ["CAME", "MEDIAN", "P99", "WORST"]
+    assert head == ["EVENTS", "MEDIAN", "P99", "MAX"]
     assert float(row[3].removesuffix("s")) >= 120
     found = json.loads(stead("lease", "lateness", "--hours", "1", "-o", "json").out)
     assert found["fired"] >= int(row[0]) > 0
@@ -197,7 +197,7 @@ def test_hosts_from_their_first_day_to_their_last(ns: str, stead: Stead) -> None
     hosts(stead, ns, "h1")
     name = f"{ns}-h1"
     rows = {row[0]: row for row in stead("host", "list").rows}
-    assert rows["HOST"] == ["HOST", "LANE", "WORKS", "PROPERTIES"]
+    assert rows["HOST"] == ["HOST", "LANE", "HEALTHY", "PROPERTIES"]
     assert rows[name] == [name, "rack.lab", "yes", "cpus=16,", f"of={ns}"]
     assert stead("host", "fail", name, "--reason", "no power").rows[1][2:5] == ["no:", "no", "power"]
     assert stead("host", "recover", name).rows[1][2] == "yes"

@@ -76,14 +76,14 @@ def test_the_module_is_the_command() -> None:
 
 def test_list_names_every_kind_with_its_sentence() -> None:
     lines = lifecycle("list").out.splitlines()
-    assert lines[0].split() == ["KIND", "FAMILY", "SAYS"]
+    assert lines[0].split() == ["KIND", "FAMILY", "DESCRIPTION"]
     assert [line.split()[:2] for line in lines[1:]] == [[k, f] for f, kinds in FAMILIES.items() for k in kinds]
     assert all(line.endswith(KINDS[line.split()[0]].says) for line in lines[1:])
 
 
 def test_list_wide_has_numbers_too() -> None:
     header, first, *_ = lifecycle("list", "-o", "wide").out.splitlines()
-    assert header.split()[2:5] == ["STATES", "ACTIONS", "MOVES"]
+    assert header.split()[2:5] == ["STATES", "ACTIONS", "TRANSITIONS"]
     vm = KINDS["vm"]
     assert first.split()[2:5] == [str(len(vm.states)), str(len(vm.actions)), str(len(vm.table))]
 
@@ -92,7 +92,7 @@ def test_list_wide_has_numbers_too() -> None:
 def test_list_for_programs(format: str, read: Any) -> None:
     rows = read(lifecycle("list", "-o", format).out)
     assert [row["kind"] for row in rows] == list(KINDS)
-    assert list(rows[0]) == ["kind", "family", "states", "actions", "moves", "parent", "members", "says"]
+    assert list(rows[0]) == ["kind", "family", "states", "actions", "transitions", "parent", "members", "description"]
 
 
 # show
@@ -124,10 +124,10 @@ def test_show_as_yaml_is_the_document() -> None:
 def test_show_moves_for_programs() -> None:
     moves = json.loads(lifecycle("show", "vm", "--transitions", "-o", "json").out)
     assert len(moves) == len(KINDS["vm"].table)
-    (create,) = (move for move in moves if (move["when"], move["by"]) == ("request create", "controller"))
+    (create,) = (move for move in moves if (move["trigger"], move["by"]) == ("request create", "controller"))
     assert create == {
         "from": "Absent",
-        "when": "request create",
+        "trigger": "request create",
         "by": "controller",
         "to": "Creating",
         "forced": False,
@@ -213,7 +213,7 @@ def test_findings_for_programs(printer: Path, format: str, read: Any) -> None:
     assert answer.code == Code.FAILED
     findings = read(answer.out)
     assert {f["rule"] for f in findings} == {"no-deadline", "dead-end", "unreachable", "no-undo"}
-    assert {tuple(f) for f in findings} == {("lifecycle", "rule", "where", "says", "mend")}
+    assert {tuple(f) for f in findings} == {("lifecycle", "rule", "where", "message", "remedy")}
     assert read(lifecycle("lint", "-o", format).out) == []
 
 

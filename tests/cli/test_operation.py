@@ -39,8 +39,8 @@ def test_operations_are_listed_the_latest_first(cell: Cell, ns: str, stead: Stea
     one = stead("operation", "list", "--below", ns, "--limit", "1", "-o", "name")
     assert (one.out.split(), one.err) == ([second], "the first 1 are listed; more may exist\n")
     wide = stead("operation", "list", "--below", ns, "-o", "wide").rows
-    assert wide[0][4:10] == ["STATE", "PHASE", "LEFT", "BY", "SINCE", "ENDED"]
-    assert wide[0][10:] == ["REASON", "PLACE", "REFUSED", "ELAPSED", "WHY"]
+    assert wide[0][4:10] == ["STATE", "PHASE", "REMAINING", "BY", "SINCE", "ENDED"]
+    assert wide[0][10:] == ["REASON", "POSITION", "REJECTED", "ELAPSED", "MESSAGE"]
     assert wide[1][4:8] == ["Creating", "acting", "1/1", "ann"]
     listed = json.loads(stead("operation", "list", "--below", ns, "-o", "json").out)
     assert [op["id"] for op in listed] == [second, first]
@@ -84,7 +84,7 @@ def test_the_journal_of_a_path(cell: Cell, ns: str, stead: Stead) -> None:
     cell.settle(f"/{path}")
     cell.numbered()
     rows = stead("journal", path).rows
-    assert rows[0] == ["POSITION", "AT", "PATH", "WHAT", "FROM", "TO", "BY", "REASON"]
+    assert rows[0] == ["POSITION", "AT", "PATH", "TRIGGER", "FROM", "TO", "BY", "REASON"]
     assert [row[3:8] for row in rows[1:]] == [
         ["request", "create", "Absent", "Creating", "ann"],
         ["rejected", "suspend", "Creating", "Creating", "ann"],
@@ -92,7 +92,7 @@ def test_the_journal_of_a_path(cell: Cell, ns: str, stead: Stead) -> None:
     ]
     assert "create by ann is under way" in " ".join(rows[2][8:])
     wide = stead("journal", path, "-o", "wide").rows
-    assert wide[0][8:] == ["KIND", "ACTOR", "TIMES", "OPERATION", "ORIGIN", "REQUEST"]
+    assert wide[0][8:] == ["KIND", "ACTOR", "REJECTIONS", "OPERATION", "ORIGIN", "REQUEST"]
     assert wide[1][10] == id
     after = rows[2][0]
     assert stead("journal", path, "--after", after, "-o", "name").out.split() == [rows[3][0]]

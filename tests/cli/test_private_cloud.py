@@ -267,7 +267,7 @@ def test_an_image_is_a_copy_of_a_file(stead: Stead, dc: str) -> None:
     assert (found["lane"], found["spec"]) == (f"libvirt.{dc}", {"file": "/srv/debian.qcow2"})
     head, row = stead("image", "list", dc).rows
     assert (head, row) == (
-        ["PATH", "STATE", "FROM", "OPERATION"],
+        ["PATH", "STATE", "SOURCE", "OPERATION"],
         [f"/{dc}/debian", "CREATED", "/srv/debian.qcow2"],
     )
 
@@ -287,7 +287,7 @@ def test_a_node_shows_its_machines_and_how_far_its_maintenance_is(
     assert told.rows[-1] == [f"/{machine}", "RUNNING", "n1"]
     found = shown(stead, "node", node)
     assert (found["state"], found["machines"]) == ("PUTTING_IN_MAINTENANCE", [f"/{machine}"])
-    assert found["says"] == "1 machine still on it"
+    assert found["message"] == "1 machine still on it"
     assert stead("node", "show", node, "-o", "name").out == f"/{node}\n"
     cell.numbered()
     past = stead("node", "show", node, "--at", "2999-01-01T00:00:00Z")

@@ -21,7 +21,7 @@ def test_a_policy_from_a_file_to_its_end(cell: Cell, web: httpx.Client, ns: str,
     text = yaml.safe_dump(policy(f"/{ns}/s/c"))
     assert stead("scaling", "put", f"{ns}/web", "-f", "-", stdin=text).out == f"{ns}/web is in force\n"
     assert stead("scaling", "list", "-n", ns).rows == [
-        ["POLICY", "INSTANCES", "PLACES", "BOUNDS", "VERDICT"],
+        ["POLICY", "INSTANCES", "PLACES", "BOUNDS", "DECISION"],
         [f"{ns}/web", "web", "1", "0-3", "new"],
     ]
     assert stead("scaling", "demand", f"{ns}/web", "50").out == f"{ns}/web knows the demand\n"
@@ -42,7 +42,7 @@ def test_a_policy_from_a_file_to_its_end(cell: Cell, web: httpx.Client, ns: str,
     assert (whole["code"], whole["policy"]["maximum"]) == ("rests", 3)
     assert stead("scaling", "list", "-n", ns, "-o", "name").out == f"{ns}/web\n"
     wide = stead("scaling", "list", "-n", ns, "-o", "wide").rows
-    assert wide[0][5:] == ["SINCE", "BY", "SAYS"]
+    assert wide[0][5:] == ["SINCE", "BY", "MESSAGE"]
     gone = stead("scaling", "delete", f"{ns}/web")
     assert (gone.code, gone.out) == (Code.DONE, f"{ns}/web is no longer in force; its instances stay\n")
     assert stead("scaling", "show", f"{ns}/web").code == Code.NOT_FOUND

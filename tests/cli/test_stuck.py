@@ -38,7 +38,7 @@ def test_what_is_stuck_says_why_and_what_to_do(cell: Cell, ns: str, stead: Stead
     answer = stead("stuck", "--below", ns)
     assert answer.code == Code.DONE
     head, row = answer.out.splitlines()
-    assert " ".join(head.split()) == "PATH STATE ACTION FOR USUALLY AT MOST WHY DECIDED WHAT TO DO"
+    assert " ".join(head.split()) == "PATH STATE ACTION ELAPSED TYPICAL LIMIT CAUSES RESOLUTION NEXT STEPS"
     assert row.startswith(f"/{path}")
     assert "overdue: Creating for" in row
     assert "probing: nobody has taken the order to look at it" in row

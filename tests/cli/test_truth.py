@@ -71,7 +71,7 @@ async def test_what_differs(
         await put(migrated, "/ns/m/a-disk", w.lane, "disk", "CREATED")
         answer = await w.stead("vm", "drift")
         assert (answer.code, answer.err) == (Code.DONE, "0 of 3 differ\n")
-        assert answer.rows == [["PATH", "BELIEVED", "SEEN", "AGREES", "LANE"]]
+        assert answer.rows == [["PATH", "RECORDED", "OBSERVED", "MATCHES", "LANE"]]
         await w.drift("stop", PATHS[1])
         answer = await w.stead("vm", "drift", "ns/m")
         assert (answer.code, answer.err) == (Code.FAILED, "1 of 3 differ\n")
@@ -80,7 +80,7 @@ async def test_what_differs(
         assert (answer.code, [row[3] for row in answer.rows[1:]]) == (Code.FAILED, ["yes", "no", "yes"])
         assert (await w.stead("vm", "drift", "-o", "name")).out == f"{PATHS[1]}\n"
         wide = (await w.stead("vm", "drift", "-o", "wide")).rows
-        assert (wide[0][5:], wide[1][5]) == (["EXPECTED", "CONFIRMED"], "Running")
+        assert (wide[0][5:], wide[1][5]) == (["EXPECTED", "OBSERVED", "AT"], "Running")
         (found,) = json.loads((await w.stead("vm", "drift", "-o", "json")).out)
         assert (found["path"], found["observed"], found["matches"]) == (PATHS[1], "Suspended", False)
         assert yaml.safe_load((await w.stead("vm", "drift", "-o", "yaml")).out) == [found]
@@ -104,7 +104,7 @@ async def test_of_whom_nobody_can_say(
         await w.drift("break", PATHS[2])
         answer = await w.stead("vm", "drift", "--all")
         assert answer.code == Code.FAILED
-        assert answer.err == "1 of 3 differ, 1 moving, 1 in a state that says nothing\n"
+        assert answer.err == "1 of 3 differ, 1 in transition, 1 in a state without an expected one\n"
         assert answer.rows[1:] == [
             [PATHS[0], "Failed", "Running", "unsaid", w.lane],
             [PATHS[1], "Suspending", "moving", w.lane],
@@ -197,7 +197,7 @@ async def test_lanes(migrated: str, nats_server: Nats, world: SimWorld, monkeypa
             ],
         )
         wide = (await w.stead("lane", "list", "-o", "wide")).rows[0][8:]
-        assert wide == ["REGIONS", "UNTAKEN", "LAST", "THROTTLED", "SURVEY"]
+        assert wide == ["REGIONS", "UNTAKEN", "LAST", "THROTTLED", "NEXT", "SURVEY"]
         found = json.loads((await w.stead("lane", "list", "-o", "json")).out)
         assert [(a["name"], a["connected"]) for a in found[0]["agents"]] == [("a1", True), ("a2", False)]
         assert (await w.stead("lane", "list", "-o", "name")).out == f"{w.lane}\nedge.1\n"

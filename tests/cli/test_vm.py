@@ -123,7 +123,7 @@ def test_dry_run(cell: Cell, stead: Stead, vm: str) -> None:
     assert answer.code == Code.DONE
     assert "Running -> Suspending -> Suspended, or Failed if it fails" in answer.out
     rows = [" ".join(row) for row in answer.rows]
-    assert "move Running -> Suspending request suspend by user" in rows
+    assert "transition Running -> Suspending request suspend by user" in rows
     assert f"claim /{vm} take, exclusive" in rows
     assert "order suspend on lane sim.a, 1 member" in rows
     assert "timer deadline 10m" in rows
@@ -230,7 +230,7 @@ def test_list_in_every_format(ns: str, stead: Stead, cell: Cell) -> None:
     assert answer.rows[1] == [f"/{ns}/m/g/1", "Running", "stable", "sim.a"]
     assert answer.rows[2] == [f"/{ns}/m/g/2", "Creating", "transitional", "create", "to", "Running", "sim.a"]
     wide = stead("vm", "list", f"/{ns}/m", "-o", "wide").rows
-    assert wide[0][5:] == ["PHASE", "BY", "CHANGED", "SEEN", "CREATED", "TAG", "FAILURE"]
+    assert wide[0][5:] == ["PHASE", "BY", "CHANGED", "OBSERVED", "CREATED", "ETAG", "FAILURE"]
     assert wide[2][7:9] == ["acting", "ann"]
     assert stead("vm", "list", ns, "-o", "name").out == f"/{ns}/m/g/1\n/{ns}/m/g/2\n"
     as_json = json.loads(stead("vm", "list", ns, "-o", "json").out)

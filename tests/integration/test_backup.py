@@ -211,8 +211,8 @@ async def round_(life: Life, monkeypatch: pytest.MonkeyPatch, *, members: int, n
         assert doomed in [one["path"] for one in found["missing"]]
         assert {r["token"] for r in tokens} <= {one["token"] for one in found["unknown"]}
         # Some were changed once more after the backup, and are otherwise than believed.
-        assert found["kinds"]["vm"]["agreed"] + found["kinds"]["vm"]["differs"] >= members
-        assert found["kinds"]["vm"]["unseen"] == 0
+        assert found["kinds"]["vm"]["matches"] + found["kinds"]["vm"]["differs"] >= members
+        assert found["kinds"]["vm"]["unobserved"] == 0
     print(f"{len(accepted)} accepted before, {len(since)} since, {len(reports)} reports, {took:.2f} s")
 
 

@@ -37,7 +37,7 @@ def test_a_page_has_all_of_its_lifecycle(kind: str) -> None:
     assert [row[0] for row in cells(page, "States")] == [state.name for state in lifecycle.states]
     assert [row[3] for row in cells(page, "States")] == [state.says for state in lifecycle.states]
     assert [row[0] for row in cells(page, "Actions")] == [f"**{a.name}**<br>{a.says}" for a in lifecycle.actions]
-    assert len(cells(page, "Moves")) == len(lifecycle.table)
+    assert len(cells(page, "Transitions")) == len(lifecycle.table)
     (document,) = re.findall(r"<details markdown>.*?```yaml\n(.*?)```\n\n</details>", page, flags=re.DOTALL)
     assert load(document) == lifecycle
 

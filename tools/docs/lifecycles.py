@@ -39,7 +39,7 @@ def index() -> str:
     for family, kinds in FAMILIES.items():
         lines += [f"## {TITLES[family]}", ""]
         rows = [(f"[{kind}]({kind}.md)", KINDS[kind].says, *_sizes(KINDS[kind])) for kind in kinds]
-        lines += [*table(("kind", "what it is", "states", "actions", "moves"), rows), ""]
+        lines += [*table(("kind", "what it is", "states", "actions", "transitions"), rows), ""]
     return "\n".join(lines)
 
 
@@ -52,13 +52,13 @@ def page(lifecycle: Lifecycle) -> str:
     kind = lifecycle.kind
     lines = [MADE, "", f"# {kind}", "", lifecycle.says, *_kin(lifecycle), ""]
     lines += [f"![The lifecycle of {kind}]({kind}.svg)", ""]
-    lines += ["## States", "", *table(("state", "class", "deadline", "meaning"), tables.states(lifecycle)), ""]
+    lines += ["## States", "", *table(("state", "class", "timeout", "description"), tables.states(lifecycle)), ""]
     lines += ["## Actions", ""]
     says = {action.name: action.says for action in lifecycle.actions}
     actions = [(f"**{name}**<br>{says[name]}", *rest) for name, *rest in tables.actions(lifecycle)]
-    lines += [*table(("action", "starts", "through", "ends", "fails", "undo", "by", "flags"), actions), ""]
-    lines += ["## Moves", "", f"All {len(lifecycle.table)} of them.", ""]
-    lines += [*table(("from", "on", "by", "to"), tables.moves(lifecycle)), ""]
+    lines += [*table(("action", "source", "via", "target", "on failure", "rollback", "by", "flags"), actions), ""]
+    lines += ["## Transitions", "", f"All {len(lifecycle.table)} of them.", ""]
+    lines += [*table(("from", "trigger", "by", "to"), tables.transitions(lifecycle)), ""]
     lines += ["## As YAML", "", "<details markdown>", f"<summary>The lifecycle of {kind} as a document</summary>", ""]
     lines += ["```yaml", dump(lifecycle).rstrip("\n"), "```", "", "</details>", ""]
     return "\n".join(lines)

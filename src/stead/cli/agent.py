@@ -21,24 +21,24 @@ from stead.pki.identity import DESCRIPTION, Candidate, Description
 app = group()
 
 
-def _standing(agent: AgentIdentity) -> str:
+def _status(agent: AgentIdentity) -> str:
     if agent.revoked_at is not None:
         return "revoked"
     if agent.connected:
-        return "rejected" if agent.rejected else "there"
-    return "away" if agent.last_seen is not None else "never seen"
+        return "rejected" if agent.rejected else "connected"
+    return "away" if agent.last_seen is not None else "never connected"
 
 
 AGENTS: Columns[AgentIdentity] = Columns(
     narrow=(
         ("AGENT", lambda agent: agent.name),
-        ("STANDING", _standing),
+        ("STATUS", _status),
         ("LANES", lambda agent: ", ".join(agent.lanes)),
-        ("IDENTITY UNTIL", lambda agent: clock(agent.expires_at) or "-"),
+        ("IDENTITY EXPIRES", lambda agent: clock(agent.expires_at) or "-"),
     ),
     wide=(
         ("JOINED", lambda agent: clock(agent.joined_at) or "-"),
-        ("LAST SEEN", lambda agent: clock(agent.last_seen) or "-"),
+        ("LAST HEARTBEAT", lambda agent: clock(agent.last_seen) or "-"),
         ("VERSION", lambda agent: agent.version or "-"),
         ("REJECTED", lambda agent: "; ".join(f"{lane}: {why}" for lane, why in agent.rejected.items()) or "-"),
     ),

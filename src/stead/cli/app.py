@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from stead.cli.change import ChangeOptions, change
-from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
+from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OBSERVED, OPERATION, PATH, PHASE, STATE
 from stead.cli.listing import Columns
 from stead.cli.logs import add_logs
 from stead.cli.noun import Noun, Verb
@@ -34,7 +34,7 @@ def _command(one: Resource) -> str:
 
 APPS: Columns[Resource] = Columns(
     narrow=(PATH, STATE, CLASS, OPERATION),
-    wide=(LANE, PHASE, BY, CHANGED, SEEN, CREATED, ("COMMAND", _command)),
+    wide=(LANE, PHASE, BY, CHANGED, OBSERVED, CREATED, ("COMMAND", _command)),
 )
 APP = Noun(
     "appinst",

@@ -201,7 +201,7 @@ def _done[T](work: Coroutine[Any, Any, T]) -> T:
 
 def _holds(of: Manifest) -> str:
     waiting = f", {of.queued:,} that wait their turn" if of.queued else ""
-    return f"{of.resources:,} resources, {of.operations:,} operations under way{waiting}"
+    return f"{of.resources:,} resources, {of.operations:,} operations in progress{waiting}"
 
 
 def _show(of: Manifest, file: Path, output: Format, copies: Sequence[str] = ()) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.change import ChangeOptions, change
-from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, SEEN, STATE
+from stead.cli.columns import CHANGED, CREATED, LANE, OBSERVED, OPERATION, PATH, STATE
 from stead.cli.datacenter import datacenter_of, lane_of
 from stead.cli.listing import Columns, counts
 from stead.cli.noun import Noun
@@ -17,7 +17,7 @@ from stead.client import Resource
 
 CLOUDSPACES: Columns[Resource] = Columns(
     narrow=(PATH, STATE, ("DATACENTER", lambda one: datacenter_of(one.lane)), OPERATION),
-    wide=(("MEMBERS", lambda one: counts(one.members or {})), LANE, CHANGED, SEEN, CREATED),
+    wide=(("MEMBERS", lambda one: counts(one.members or {})), LANE, CHANGED, OBSERVED, CREATED),
 )
 CLOUDSPACE = Noun(
     "cloudspace",

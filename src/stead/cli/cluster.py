@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from stead.cli.change import ChangeOptions, change
-from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
+from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OBSERVED, OPERATION, PATH, PHASE, STATE
 from stead.cli.listing import Columns, counts
 from stead.cli.noun import Noun, Verb
 from stead.cli.paths import ClusterPath
@@ -15,7 +15,7 @@ from stead.client import Resource
 
 CLUSTERS: Columns[Resource] = Columns(
     narrow=(PATH, STATE, CLASS, ("APPS", lambda one: counts(one.members or {})), OPERATION),
-    wide=(LANE, PHASE, BY, CHANGED, SEEN, CREATED),
+    wide=(LANE, PHASE, BY, CHANGED, OBSERVED, CREATED),
 )
 CLUSTER = Noun(
     "clusterinst",

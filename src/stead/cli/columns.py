@@ -22,7 +22,7 @@ LANE: Column = ("LANE", lambda one: one.lane)
 PHASE: Column = ("PHASE", lambda one: one.operation.phase if one.operation else "")
 BY: Column = ("BY", lambda one: one.operation.principal if one.operation else "")
 CHANGED: Column = ("CHANGED", lambda one: clock(one.changed_at))
-SEEN: Column = ("SEEN", lambda one: clock(one.observed_at))
+OBSERVED: Column = ("OBSERVED", lambda one: clock(one.observed_at))
 CREATED: Column = ("CREATED", lambda one: clock(one.created_at))
 FAILURE: Column = ("FAILURE", lambda one: one.failure)
 """Why those failed that are in a bad state."""

@@ -1,4 +1,4 @@
-"""What providers have beside what the cell believes, kind by kind."""
+"""Recorded states beside observed ones, kind by kind, after a restore."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from stead.client import DriftReport, Forbidden, Hold, Orphan, SyncClient
 from stead.lifecycle.rows import ABSENT
 
 TIMES = 2
-"""How often something is to be found until it counts as nobody's."""
+"""Surveys in which an object is found before it counts as an orphan."""
 
 PAUSE, PATIENCE = 0.5, 60.0
-"""Seconds between looks at whether lanes have told, and for all of it."""
+"""Seconds between two readings of the lanes, and the maximum wait for their surveys."""
 
 SHOWN = 20
-"""Of each list, in a table."""
+"""Rows of each list, in a table."""
 
-COLUMNS = ("RESOURCES", "AGREED", "DIFFERS", "MISSING", "MOVING", "UNSAID", "UNSEEN")
+COLUMNS = ("RESOURCES", "MATCHES", "DIFFERS", "MISSING", "TRANSITIONAL", "UNSPECIFIED", "UNOBSERVED")
 
 RESOURCES: Columns[DriftReport] = Columns(
     narrow=(
         ("PATH", lambda one: one.path),
         ("RECORDED", lambda one: one.recorded),
         ("OBSERVED", lambda one: one.observed or "-"),
-        ("WOULD", lambda one: one.next_action or "-"),
+        ("NEXT ACTION", lambda one: one.next_action or "-"),
     ),
     wide=(("LANE", lambda one: one.lane or "-"),),
     name=lambda one: one.path,
@@ -41,7 +41,7 @@ RESOURCES: Columns[DriftReport] = Columns(
 def compare(server: str, below: str, output: Format) -> None:
     """Write the comparison, and end the command: 0 where all is as recorded and at rest, 1 otherwise."""
     with reach(server) as client:
-        # First of all: whatever agents tell of their lanes, the cell sets its belief right by it.
+        # First: the surveys of agents correct what the cell has recorded.
         hold = _hold(client)
         found = [one for one in client.truth(below=below) if one.lane or one.next_action]
         unknown = [orphan for orphan in _surveyed(client) if _within(orphan.path, below)]
@@ -50,7 +50,7 @@ def compare(server: str, below: str, output: Format) -> None:
         kinds[one.kind].update(("RESOURCES", _word(one)))
     missing = [one for one in found if _word(one) == "MISSING"]
     differs = [one for one in found if _word(one) == "DIFFERS"]
-    unseen = sorted({one.lane for one in found if _word(one) == "UNSEEN"})
+    unseen = sorted({one.lane for one in found if _word(one) == "UNOBSERVED"})
     if output is Format.TABLE:
         _write(kinds, found, unknown)
         _tell(hold)
@@ -83,28 +83,28 @@ def _tell(hold: Hold) -> None:
 def _word(one: DriftReport) -> str:
     """The column that it counts in."""
     if one.matches is not None:
-        return "AGREED" if one.matches else "MISSING" if one.observed == ABSENT else "DIFFERS"
-    return {"moving": "MOVING", "unsaid": "UNSAID"}.get(one.reason or "", "UNSEEN")
+        return "MATCHES" if one.matches else "MISSING" if one.observed == ABSENT else "DIFFERS"
+    return {"moving": "TRANSITIONAL", "unsaid": "UNSPECIFIED"}.get(one.reason or "", "UNOBSERVED")
 
 
 def _surveyed(client: SyncClient) -> list[Orphan]:
-    """What nobody owns, after lanes have told all that they have, as often as it takes to count."""
+    """Orphans, after as many surveys of every lane as it takes to find one."""
     lanes = [lane.lane for lane in client.lanes()]
     for _ in range(TIMES):
         before = {lane.lane: lane.next_inventory_at for lane in client.lanes()}
         try:
-            # Whoever is there answers, also where the cell has not heard of them yet since it came back.
+            # A connected agent answers, also where the cell has no heartbeat of it yet since the restore.
             lanes = [lane for lane in lanes if client.survey_lane(lane)]
         except Forbidden:
-            note("only admins may have lanes surveyed: what was found before is listed")
+            note("only admins may survey lanes: orphans found before are listed")
             break
         waited, ends = set(lanes), time.monotonic() + PATIENCE
         while waited and time.monotonic() < ends:
             time.sleep(PAUSE)
-            # The next survey is put off once this one was told to its end.
+            # The next survey is postponed once this one is complete.
             waited &= {lane.lane for lane in client.lanes() if lane.next_inventory_at == before.get(lane.lane)}
         if waited:
-            note(f"{', '.join(sorted(waited))} did not tell in {PATIENCE:g} s all that there is")
+            note(f"{', '.join(sorted(waited))} did not report every object within {PATIENCE:g} s")
     return list(client.orphans().items)
 
 
@@ -123,7 +123,7 @@ def _write(kinds: dict[str, Counter[str]], found: list[DriftReport], unknown: li
         heading(f"Unknown to the cell: {len(unknown)}")
         write(unknown[:SHOWN], ORPHANS, ListFormat.TABLE)
         _more(len(unknown))
-        note("own them with `stead orphan adopt`, or have them removed with `stead orphan remove`")
+        note("adopt them: stead orphan adopt; or remove them: stead orphan remove")
 
 
 def _more(count: int) -> None:

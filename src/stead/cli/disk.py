@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from stead.cli.change import ChangeOptions, change
-from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, SEEN, STATE
+from stead.cli.columns import CHANGED, CREATED, LANE, OBSERVED, OPERATION, PATH, STATE
 from stead.cli.datacenter import Datacenter, above, in_mebibytes, in_words, lane_at, placed, size
 from stead.cli.list_show import find
 from stead.cli.listing import Columns
@@ -25,7 +25,7 @@ def _machine(one: Resource) -> str:
 
 DISKS: Columns[Resource] = Columns(
     narrow=(PATH, STATE, ("MACHINE", _machine), ("SIZE", lambda one: in_words(one.spec.get("size"))), OPERATION),
-    wide=(LANE, CHANGED, SEEN, CREATED),
+    wide=(LANE, CHANGED, OBSERVED, CREATED),
     right=("SIZE",),
 )
 DISK = Noun(

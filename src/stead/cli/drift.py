@@ -1,4 +1,4 @@
-"""Belief beside what providers show: `diff`, of VMs and of whole infrastructures."""
+"""Recorded states beside those that providers show: `drift`, of VMs and of whole infrastructures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from stead.cli.output import Code, ListFormat, note
 from stead.cli.server_commands import clock, reach
 from stead.client import DriftReport
 
-TRUTHS: Columns[DriftReport] = Columns(
+DRIFT: Columns[DriftReport] = Columns(
     narrow=(
         ("PATH", lambda vm: vm.path),
-        ("BELIEVED", lambda vm: vm.recorded),
-        ("SEEN", lambda vm: vm.observed or ""),
-        ("AGREES", lambda vm: vm.reason or ("yes" if vm.matches else "no")),
+        ("RECORDED", lambda vm: vm.recorded),
+        ("OBSERVED", lambda vm: vm.observed or ""),
+        ("MATCHES", lambda vm: vm.reason or ("yes" if vm.matches else "no")),
         ("LANE", lambda vm: vm.lane),
     ),
     wide=(
         ("EXPECTED", lambda vm: vm.expected),
-        ("CONFIRMED", lambda vm: clock(vm.observed_at)),
+        ("OBSERVED AT", lambda vm: clock(vm.observed_at)),
     ),
     name=lambda vm: vm.path,
 )
@@ -32,18 +32,18 @@ def compare(server: str, below: str, output: ListFormat, *, everything: bool) ->
     with reach(server) as client:
         found = list(client.truth(kind="vm", below=below))
     differ = [vm for vm in found if vm.matches is False]
-    write(found if everything else differ, TRUTHS, output)
+    write(found if everything else differ, DRIFT, output)
     note(_summary(found, len(differ)))
     raise typer.Exit(Code.FAILED if differ else Code.DONE)
 
 
 def _summary(found: list[DriftReport], differ: int) -> str:
-    """How many differ, and of how many nobody can say."""
+    """How many differ, and of how many that is unknown."""
     whys = Counter(vm.reason for vm in found)
     unseen = whys["unasked"] + whys["no-agent"] + whys["no-provider"]
     parts = (
-        (unseen, "could not be looked at"),
-        (whys["moving"], "moving"),
-        (whys["unsaid"], "in a state that says nothing"),
+        (unseen, "not observed"),
+        (whys["moving"], "in transition"),
+        (whys["unsaid"], "in a state without an expected one"),
     )
     return ", ".join([f"{differ} of {len(found)} differ", *(f"{count} {says}" for count, says in parts if count)])

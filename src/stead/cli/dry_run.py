@@ -27,7 +27,9 @@ def _tables(plan: DryRun) -> None:
         return
     fails = f", or {plan.failure_state} if it fails" if plan.failure_state else ""
     line(f"{' -> '.join(plan.states)}{fails}")
-    rows = [("move", f"{m.source} -> {m.target}", f"{m.trigger} {m.word} by {m.actor}") for m in plan.transitions]
+    rows = [
+        ("transition", f"{m.source} -> {m.target}", f"{m.trigger} {m.word} by {m.actor}") for m in plan.transitions
+    ]
     rows += [("claim", c.path, f"{c.change}, {c.mode}") for c in plan.claims]
     rows += [("order", o.verb, f"on lane {o.lane}, {o.members} member{'s' * (o.members != 1)}") for o in plan.orders]
     rows += [("call", verb, "to the provider") for verb in plan.provider_calls[len(plan.orders) :]]
@@ -36,4 +38,4 @@ def _tables(plan: DryRun) -> None:
         why = f": {part.reasons[0].says}" if part.reasons else ""
         rows.append(("members", f"{part.members} in {part.state}", f"{part.effect}{why}"))
     line()
-    table(("WHAT", "WHICH", "HOW"), [[printable(cell) for cell in row] for row in rows])
+    table(("STEP", "SUBJECT", "DETAIL"), [[printable(cell) for cell in row] for row in rows])

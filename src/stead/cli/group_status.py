@@ -1,4 +1,4 @@
-"""How a group stands, for people: a tree that folds what is alike, and bars of what is under way."""
+"""The status of a group, for people: a tree that folds subgroups alike, and bars of the operation in progress."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def tree(standing: GroupStatus, *, unfold: bool = False, failure: str = "") -> l
     path = standing.resource.path
     lines = [f"{path.lstrip('/')}  {text_of(standing, failure)}"]
     if standing.operation is not None:
-        lines[0] += f"  [{under_way(standing)}]"
+        lines[0] += f"  [{in_progress(standing)}]"
     rows = [_row(path, alike) for alike in _alike(standing.groups, unfold)]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
     for place, row in enumerate(rows):
@@ -67,7 +67,7 @@ def tree(standing: GroupStatus, *, unfold: bool = False, failure: str = "") -> l
 WHY = {
     "still": "changes seldom",
     "final": "cannot change by itself",
-    "moving": "an operation is under way",
+    "moving": "an operation is in progress",
     "no-agent": "no agent answered",
     "no-provider": "the provider did not answer",
     "unasked": "on no lane",
@@ -85,7 +85,7 @@ def observed(found: ObservedGroupStatus) -> list[str]:
     return lines
 
 
-def under_way(standing: GroupStatus) -> str:
+def in_progress(standing: GroupStatus) -> str:
     """What is being done, how far it has come, and how many orders that takes."""
     op = standing.operation
     assert op is not None
@@ -103,7 +103,7 @@ def saved(members: int, orders: int) -> str:
 
 
 def bars(standing: GroupStatus) -> list[str]:
-    """How far an action has come, by provider and region; nothing where none is under way."""
+    """How far an action has come, by provider and region; nothing where no operation is in progress."""
     rows = []
     if standing.operation is None:
         return []
@@ -112,7 +112,7 @@ def bars(standing: GroupStatus) -> list[str]:
         there = sum(part.counts.get(state, 0) for state in {standing.target_status, *DEAD})
         full = BAR * there // total if total else BAR
         bad = sum(part.counts.get(state, 0) for state in DEAD[:2])
-        trouble = f"  {bad:,} in trouble" if bad else ""
+        trouble = f"  {bad:,} unhealthy" if bad else ""
         rows.append((part.name, f"{'█' * full}{'░' * (BAR - full)}", f"{there:,}/{total:,}{trouble}"))
     width = max((len(name) for name, *_ in rows), default=0)
     return [f"  {name:<{width}}  {bar}  {count}" for name, bar, count in rows]

@@ -20,7 +20,7 @@ HOSTS: Columns[Host] = Columns(
     narrow=(
         ("HOST", lambda one: one.name),
         ("LANE", lambda one: one.lane),
-        ("WORKS", lambda one: "yes" if one.healthy else f"no: {one.reason}" if one.reason else "no"),
+        ("HEALTHY", lambda one: "yes" if one.healthy else f"no: {one.reason}" if one.reason else "no"),
         ("PROPERTIES", lambda one: ", ".join(f"{name}={value}" for name, value in sorted(one.properties.items()))),
     ),
     wide=(

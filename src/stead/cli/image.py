@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.change import ChangeOptions, change
-from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
+from stead.cli.columns import CHANGED, CREATED, OBSERVED, OPERATION, PATH, STATE
 from stead.cli.datacenter import above, datacenter_of, lane_of, last
 from stead.cli.listing import Columns
 from stead.cli.noun import Noun
@@ -16,8 +16,8 @@ from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import Resource
 
 IMAGES: Columns[Resource] = Columns(
-    narrow=(PATH, STATE, ("FROM", lambda one: str(one.spec.get("file", ""))), OPERATION),
-    wide=(("DATACENTER", lambda one: datacenter_of(one.lane)), CHANGED, SEEN, CREATED),
+    narrow=(PATH, STATE, ("SOURCE", lambda one: str(one.spec.get("file", ""))), OPERATION),
+    wide=(("DATACENTER", lambda one: datacenter_of(one.lane)), CHANGED, OBSERVED, CREATED),
 )
 IMAGE = Noun(
     "image",

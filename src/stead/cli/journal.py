@@ -67,7 +67,7 @@ LINES: Columns[JournalLine] = Columns(
         ("POSITION", lambda line: str(line.position)),
         ("AT", lambda line: clock(line.at)),
         ("PATH", lambda line: line.path),
-        ("WHAT", _what),
+        ("TRIGGER", _what),
         ("FROM", lambda line: line.source),
         ("TO", lambda line: line.target),
         ("BY", lambda line: line.principal or line.actor),
@@ -76,13 +76,13 @@ LINES: Columns[JournalLine] = Columns(
     wide=(
         ("KIND", lambda line: line.kind),
         ("ACTOR", lambda line: line.actor),
-        ("TIMES", lambda line: str(line.refused or "")),
+        ("REJECTIONS", lambda line: str(line.refused or "")),
         ("OPERATION", lambda line: line.operation or ""),
         ("ORIGIN", lambda line: line.origin or ""),
         ("REQUEST", lambda line: line.request or ""),
     ),
     name=lambda line: str(line.position),
-    right=("POSITION", "TIMES"),
+    right=("POSITION", "REJECTIONS"),
 )
 
 

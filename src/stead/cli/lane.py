@@ -39,7 +39,7 @@ LANES: Columns[Lane] = Columns(
         ("REGIONS", lambda lane: str(lane.regions or "-")),
         ("UNTAKEN", lambda lane: str(lane.untaken)),
         ("LAST THROTTLED", lambda lane: clock(lane.throttled_at)),
-        ("SURVEY", lambda lane: clock(lane.next_inventory_at)),
+        ("NEXT SURVEY", lambda lane: clock(lane.next_inventory_at)),
     ),
     name=lambda lane: lane.lane,
     right=("LIMIT", "IN FLIGHT", "WAITING", "THROTTLED", "REGIONS", "UNTAKEN"),

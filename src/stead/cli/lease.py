@@ -43,7 +43,7 @@ LEASES: Columns[Lease] = Columns(
         ("HOSTS", _hosts),
     ),
     wide=(
-        ("TOLD", lambda one: clock(one.before_end)),
+        ("NOTIFY AT", lambda one: clock(one.before_end)),
         ("OPERATION", lambda one: one.operation or ""),
         ("CHANGED", lambda one: clock(one.changed_at)),
         ("CREATED", lambda one: clock(one.created_at)),
@@ -51,13 +51,13 @@ LEASES: Columns[Lease] = Columns(
 )
 LATE: Columns[Lateness] = Columns(
     narrow=(
-        ("CAME", lambda one: str(one.fired)),
+        ("EVENTS", lambda one: str(one.fired)),
         ("MEDIAN", lambda one: f"{one.median:.2f}s"),
         ("P99", lambda one: f"{one.p99:.2f}s"),
-        ("WORST", lambda one: f"{one.maximum:.2f}s"),
+        ("MAX", lambda one: f"{one.maximum:.2f}s"),
     ),
     name=lambda one: f"{one.maximum:.2f}",
-    right=("CAME", "MEDIAN", "P99", "WORST"),
+    right=("EVENTS", "MEDIAN", "P99", "MAX"),
 )
 
 LEASE = Noun(
@@ -200,7 +200,7 @@ def _whole(found: Lease, running: Operation | None) -> None:
         ("degraded", "yes" if found.degraded else "no"),
         ("from", clock(found.start)),
         ("to", clock(found.end)),
-        ("told", clock(found.before_end)),
+        ("notify at", clock(found.before_end)),
         ("labels", ", ".join(f"{name}={value}" for name, value in found.labels.items())),
         ("created", clock(found.created_at)),
         ("changed", clock(found.changed_at)),
@@ -208,7 +208,7 @@ def _whole(found: Lease, running: Operation | None) -> None:
     ]
     table(("FIELD", "VALUE"), [(name, printable(value)) for name, value in fields if value])
     _part(
-        ("RESERVATION", "STATUS", "BOOKED", "HOSTS", "WITH", "FLAGS", "LANE"),
+        ("RESERVATION", "STATUS", "BOOKED", "HOSTS", "PROPERTIES", "FLAGS", "LANE"),
         [
             (
                 part.name,
@@ -225,20 +225,20 @@ def _whole(found: Lease, running: Operation | None) -> None:
     )
     errors = any(one.error for one in found.events)
     _part(
-        ("EVENT", "AT", "STATUS", "LATE", *(("ERROR",) if errors else ())),
+        ("EVENT", "AT", "STATUS", "DELAY", *(("ERROR",) if errors else ())),
         [
             (one.kind, clock(one.at), one.status, _late(one.delay), *((one.error,) if errors else ()))
             for one in found.events
         ],
-        right=("LATE",),
+        right=("DELAY",),
     )
     _part(
-        ("NOTICE", "AT", "TO", "TRIES", "ARRIVED", "ERROR"),
+        ("NOTICE", "AT", "TO", "ATTEMPTS", "DELIVERED", "ERROR"),
         [
             (one.event, clock(one.created_at), one.url, str(one.attempts), clock(one.delivered_at), one.error)
             for one in found.notices
         ],
-        right=("TRIES",),
+        right=("ATTEMPTS",),
     )
 
 

@@ -48,10 +48,12 @@ def list_(
             for row in rows:
                 line(row["kind"])
         case ListFormat.TABLE:
-            table(("KIND", "FAMILY", "SAYS"), [(r["kind"], r["family"], r["says"]) for r in rows])
+            table(("KIND", "FAMILY", "DESCRIPTION"), [(r["kind"], r["family"], r["description"]) for r in rows])
         case ListFormat.WIDE:
             columns = [key.upper() for key in rows[0]]
-            table(columns, [[str(v) for v in row.values()] for row in rows], right=("STATES", "ACTIONS", "MOVES"))
+            table(
+                columns, [[str(v) for v in row.values()] for row in rows], right=("STATES", "ACTIONS", "TRANSITIONS")
+            )
         case _:
             data(rows, output)
 
@@ -103,13 +105,13 @@ def lint(
                 note(message)
             continue
         found += [
-            {"lifecycle": name, "rule": str(f.rule), "where": f.where, "says": f.says, "mend": f.mend}
+            {"lifecycle": name, "rule": str(f.rule), "where": f.where, "message": f.says, "remedy": f.mend}
             for f in findings_of(lifecycle)
         ]
     if output is Format.TABLE:
         for finding in found:
-            line(f"{finding['lifecycle']}: {finding['where']}: {finding['says']} [{finding['rule']}]")
-            line(f"    {finding['mend']}")
+            line(f"{finding['lifecycle']}: {finding['where']}: {finding['message']} [{finding['rule']}]")
+            line(f"    {finding['remedy']}")
     else:
         data(found, output)
     checked = len(names) - unreadable
@@ -199,17 +201,17 @@ def _summary(family: str, lifecycle: Lifecycle) -> dict[str, Any]:
         "family": family,
         "states": len(lifecycle.states),
         "actions": len(lifecycle.actions),
-        "moves": len(lifecycle.table),
+        "transitions": len(lifecycle.table),
         "parent": lifecycle.parent,
         "members": lifecycle.members,
-        "says": lifecycle.says,
+        "description": lifecycle.says,
     }
 
 
 def _plain(move: Transition) -> dict[str, Any]:
     """A transition in the words of the document."""
-    when = f"{move.trigger} {move.on}".strip()
-    return {"from": move.source, "when": when, "by": move.actor, "to": move.target, "forced": move.forced}
+    trigger = f"{move.trigger} {move.on}".strip()
+    return {"from": move.source, "trigger": trigger, "by": move.actor, "to": move.target, "forced": move.forced}
 
 
 def _show(lifecycle: Lifecycle, *, only_transitions: bool) -> None:
@@ -220,7 +222,7 @@ def _show(lifecycle: Lifecycle, *, only_transitions: bool) -> None:
         line()
         table(tables.ACTIONS, tables.actions(lifecycle))
         line()
-    table(tables.MOVES, tables.moves(lifecycle))
+    table(tables.TRANSITIONS, tables.transitions(lifecycle))
 
 
 def _explored(results: list[ExplorationReport], bounds: Bounds) -> None:

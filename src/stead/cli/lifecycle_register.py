@@ -24,7 +24,7 @@ REGISTERED: Columns[LifecycleDetail] = Columns(
         ("VERSION", lambda one: str(one.registered.version) if one.registered else ""),
         ("WORLDS", lambda one: f"{one.explored.worlds:,}" if one.explored else ""),
         ("BY", lambda one: one.registered.registered_by if one.registered else ""),
-        ("SAYS", lambda one: one.description),
+        ("DESCRIPTION", lambda one: one.description),
     ),
     wide=(
         ("STEPS", lambda one: f"{one.explored.steps:,}" if one.explored else ""),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.change import ChangeOptions, change
-from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
+from stead.cli.columns import CHANGED, CREATED, OBSERVED, OPERATION, PATH, STATE
 from stead.cli.datacenter import Datacenter, above, datacenter_of, in_mebibytes, in_words, lane_at, last, placed, size
 from stead.cli.list_show import find
 from stead.cli.listing import Columns
@@ -28,10 +28,10 @@ MACHINES: Columns[Resource] = Columns(
     wide=(
         ("CPUS", lambda one: str(one.spec.get("cpu", ""))),
         ("MEMORY", lambda one: in_words(one.spec.get("memory"))),
-        ("MOVES TO", lambda one: last((one.next_spec or {}).get("node"))),
+        ("MIGRATES TO", lambda one: last((one.next_spec or {}).get("node"))),
         ("DATACENTER", lambda one: datacenter_of(one.lane)),
         CHANGED,
-        SEEN,
+        OBSERVED,
         CREATED,
     ),
     right=("CPUS", "MEMORY"),

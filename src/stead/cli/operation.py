@@ -35,7 +35,7 @@ MEMBERS: Columns[OperationMember] = Columns(
     narrow=(
         ("PATH", lambda member: member.path),
         ("OUTCOME", lambda member: member.outcome),
-        ("WHY", lambda member: member.message),
+        ("MESSAGE", lambda member: member.message),
     ),
     wide=(("AT", lambda member: clock(member.at)),),
     name=lambda member: member.path,

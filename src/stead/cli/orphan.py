@@ -25,7 +25,7 @@ ORPHANS: Columns[Orphan] = Columns(
         ("SINCE", lambda orphan: clock(orphan.first_observed_at)),
     ),
     wide=(
-        ("SEEN", lambda orphan: clock(orphan.last_observed_at)),
+        ("OBSERVED", lambda orphan: clock(orphan.last_observed_at)),
         ("ID", lambda orphan: str(orphan.facts.get("id", ""))),
     ),
     name=lambda orphan: orphan.token,

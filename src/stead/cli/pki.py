@@ -84,7 +84,8 @@ def renew(
         note("nothing to do: every certificate has more than half of its lifetime left")
         return
     table(
-        ("CERTIFICATE", "OF", "UNTIL"), [(str(r.path.relative_to(folder)), r.name, _time(r.until)) for r in renewed]
+        ("CERTIFICATE", "NAME", "EXPIRES"),
+        [(str(r.path.relative_to(folder)), r.name, _time(r.until)) for r in renewed],
     )
     note("Copy each to the machine that uses it. Servers and controllers reload theirs without a restart;")
     note("NATS reloads on a signal, in its folder: nats-server --signal reload=nats.pid")
@@ -103,7 +104,7 @@ def show(folder: Folder) -> None:
         )
         for path in initialization.certificates_in(folder)
     ]
-    table(("CERTIFICATE", "OF", "UNTIL"), rows)
+    table(("CERTIFICATE", "NAME", "EXPIRES"), rows)
     for path in sorted(folder.rglob(DESCRIPTION)):
         try:
             about = Identity(path.parent)

@@ -30,15 +30,15 @@ OPERATIONS: Columns[Operation] = Columns(
     wide=(
         ("STATE", lambda op: op.state or ""),
         ("PHASE", lambda op: op.phase or ""),
-        ("LEFT", lambda op: f"{op.remaining}/{op.total}"),
+        ("REMAINING", lambda op: f"{op.remaining}/{op.total}"),
         ("BY", lambda op: op.principal),
         ("SINCE", lambda op: clock(op.created_at)),
         ("ENDED", lambda op: clock(op.ended_at)),
         ("REASON", lambda op: op.reason),
-        ("PLACE", lambda op: str(op.position or "")),
-        ("REFUSED", lambda op: "; ".join(reason.says for reason in op.reasons)),
+        ("POSITION", lambda op: str(op.position or "")),
+        ("REJECTED", lambda op: "; ".join(reason.says for reason in op.reasons)),
         ("ELAPSED", lambda op: elapsed.told(op.elapsed)),
-        ("WHY", lambda op: op.message),
+        ("MESSAGE", lambda op: op.message),
     ),
     name=lambda op: op.id,
 )
@@ -152,6 +152,6 @@ def _says(operation: Operation) -> str:
     done += saved(operation.total, operation.orders)
     again = f", attempt {operation.attempt}" if (operation.attempt or 1) > 1 else ""
     end = ", cancelled" if operation.cancelled else ""
-    where = f"{operation.state or 'under way'} ({operation.phase or 'acting'}{again}{done}{end})"
+    where = f"{operation.state or 'in progress'} ({operation.phase or 'acting'}{again}{done}{end})"
     says = f": {printable(operation.message)}" if operation.message else ""
     return f"{operation.action} of {operation.place or operation.path}: {where}{says}"

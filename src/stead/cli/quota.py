@@ -21,13 +21,13 @@ UNLIMITED = "none"
 
 QUOTAS: Columns[Quota] = Columns(
     narrow=(
-        ("WHAT", lambda quota: quota.resource),
+        ("RESOURCE", lambda quota: quota.resource),
         ("USED", lambda quota: f"{quota.used}{UNITS.get(quota.resource, '')}"),
-        ("MOST", lambda quota: "-" if quota.limit is None else f"{quota.limit}{UNITS.get(quota.resource, '')}"),
+        ("LIMIT", lambda quota: "-" if quota.limit is None else f"{quota.limit}{UNITS.get(quota.resource, '')}"),
     ),
     wide=(),
     name=lambda quota: quota.resource,
-    right=("USED", "MOST"),
+    right=("USED", "LIMIT"),
 )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.change import ChangeOptions, change, change_command
-from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
+from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OBSERVED, OPERATION, PATH, PHASE, STATE
 from stead.cli.command import command, group
 from stead.cli.kinds import ActionName, KindName
 from stead.cli.list_show import At, find_any, show_list, show_whole
@@ -22,7 +22,7 @@ app = group()
 
 RESOURCES: Columns[Resource] = Columns(
     narrow=(PATH, STATE, CLASS, OPERATION),
-    wide=(("KIND", lambda one: one.kind), LANE, PHASE, BY, CHANGED, SEEN, CREATED),
+    wide=(("KIND", lambda one: one.kind), LANE, PHASE, BY, CHANGED, OBSERVED, CREATED),
 )
 
 

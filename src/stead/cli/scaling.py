@@ -24,12 +24,12 @@ POLICIES: Columns[Scaling] = Columns(
         ("INSTANCES", lambda one: _instances(one.policy)),
         ("PLACES", lambda one: str(len(one.policy.places))),
         ("BOUNDS", lambda one: f"{one.policy.minimum}-{one.policy.maximum}"),
-        ("VERDICT", lambda one: one.code),
+        ("DECISION", lambda one: one.code),
     ),
     wide=(
         ("SINCE", lambda one: clock(one.evaluated_at)),
         ("BY", lambda one: one.changed_by),
-        ("SAYS", lambda one: one.message),
+        ("MESSAGE", lambda one: one.message),
     ),
     name=lambda one: f"{one.namespace}/{one.name}",
     right=("PLACES",),
@@ -106,7 +106,7 @@ def show(policy: Policy, output: Output = ListFormat.TABLE, server: Server = DEF
     if found.instances:
         line()
         rows = [(one.path, one.state, "the policy" if one.own else "others") for one in found.instances]
-        table(("INSTANCE", "STATE", "MADE BY"), rows)
+        table(("INSTANCE", "STATE", "CREATED BY"), rows)
     if found.actions:
         line()
         columns = ("PLACE", "ACTION", "AT", "ENDED", "OPERATION")
@@ -174,7 +174,7 @@ def _time(at: str | None) -> datetime | None:
 
 
 def _ended(at: datetime | None, failed: bool) -> str:
-    return f"{clock(at)}{' failed' if failed else ''}" if at is not None else "under way"
+    return f"{clock(at)}{' failed' if failed else ''}" if at is not None else "in progress"
 
 
 def _sentences(found: Scaling) -> list[str]:

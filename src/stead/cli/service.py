@@ -33,7 +33,7 @@ def _path(kind: str, description: str) -> object:
 
 SERVICES: Columns[Resource] = Columns(
     narrow=(PATH, STATE, ("COPIES", _copies), LANE, OPERATION),
-    wide=(("RUNS", lambda one: " ".join(one.spec.get("command") or [one.spec.get("image", "")])), CHANGED),
+    wide=(("COMMAND", lambda one: " ".join(one.spec.get("command") or [one.spec.get("image", "")])), CHANGED),
 )
 JOBS: Columns[Resource] = Columns(
     narrow=tuple(column for column in SERVICES.narrow if column[0] != "COPIES"), wide=SERVICES.wide

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from stead.cli.change import ChangeOptions, change
-from stead.cli.columns import CHANGED, LANE, PATH, SEEN, STATE
+from stead.cli.columns import CHANGED, LANE, OBSERVED, PATH, STATE
 from stead.cli.command import command
 from stead.cli.listing import Columns, write
 from stead.cli.noun import Noun
@@ -21,9 +21,9 @@ SHARED: Columns[Resource] = Columns(
         STATE,
         LANE,
         ("ID", lambda one: str(one.facts.get("id", ""))),
-        ("MADE FOR", lambda one: str(one.spec.get("madeFor", ""))),
+        ("CREATED FOR", lambda one: str(one.spec.get("madeFor", ""))),
     ),
-    wide=(CHANGED, SEEN),
+    wide=(CHANGED, OBSERVED),
 )
 
 KINDS = {

@@ -136,7 +136,7 @@ def _plan(plan: SystemPlan) -> None:
         for one in plan.changes
     ]
     if rows:
-        table(("", "SERVICE", "KIND", "WHAT", "FIELDS", "LANE"), rows)
+        table(("", "SERVICE", "KIND", "CHANGE", "FIELDS", "LANE"), rows)
     told = Counter(one.change for one in plan.changes)
     line(", ".join(f"{told[how]} {how}" for how in SIGNS if told[how]) or "nothing changes")
 

@@ -10,9 +10,9 @@ from stead.lifecycle.rows import Action, State, Transition, Trigger
 
 type Rows = list[tuple[str, ...]]
 
-STATES = ("STATE", "CLASS", "DEADLINE", "SAYS")
-ACTIONS = ("ACTION", "STARTS", "THROUGH", "ENDS", "FAILS", "UNDO", "BY", "FLAGS")
-MOVES = ("FROM", "ON", "BY", "TO")
+STATES = ("STATE", "CLASS", "TIMEOUT", "DESCRIPTION")
+ACTIONS = ("ACTION", "SOURCE", "VIA", "TARGET", "ON FAILURE", "ROLLBACK", "BY", "FLAGS")
+TRANSITIONS = ("FROM", "TRIGGER", "BY", "TO")
 
 _FLAGS = {
     "forceable": "forceable",
@@ -51,8 +51,8 @@ def actions(lifecycle: Lifecycle) -> Rows:
     ]
 
 
-def moves(lifecycle: Lifecycle) -> Rows:
-    """A row for each move of the derived table."""
+def transitions(lifecycle: Lifecycle) -> Rows:
+    """A row for each transition of the derived table."""
     return [(m.source, _on(m), m.actor, m.target) for m in ordered(lifecycle)]
 
 

@@ -24,7 +24,7 @@ TOKENS: Columns[Token] = Columns(
         ("NAME", lambda token: token.name),
         ("ROLES", lambda token: ", ".join(map(role_text, token.roles))),
         ("EXPIRES", lambda token: clock(token.expires_at)),
-        ("USED", lambda token: clock(token.used_at) or "never"),
+        ("LAST USED", lambda token: clock(token.used_at) or "never"),
     ),
     wide=(
         ("ID", lambda token: token.id),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.change import ChangeOptions, change
-from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
+from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OBSERVED, OPERATION, PATH, PHASE, STATE
 from stead.cli.command import command
 from stead.cli.drift import compare
 from stead.cli.listing import Columns
@@ -20,7 +20,7 @@ from stead.client import DEFAULT_SERVER, Resource
 
 VMS: Columns[Resource] = Columns(
     narrow=(PATH, STATE, CLASS, OPERATION, LANE),
-    wide=(PHASE, BY, CHANGED, SEEN, CREATED, ("TAG", lambda vm: vm.etag)),
+    wide=(PHASE, BY, CHANGED, OBSERVED, CREATED, ("ETAG", lambda vm: vm.etag)),
 )
 VM = Noun(
     "vm",

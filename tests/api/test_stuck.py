@@ -52,7 +52,7 @@ def aged(cell: Cell, path: str, seconds: float) -> None:
     written(
         cell,
         "UPDATE resources SET changed_at = changed_at - $2::interval, due = due - $2::interval, "
-        "timers = shifted(timers, -extract(epoch FROM $2::interval)::float8) WHERE path = $1",
+        "timers = shift_timers(timers, -extract(epoch FROM $2::interval)::float8) WHERE path = $1",
         *(path, timedelta(seconds=seconds)),
     )
 

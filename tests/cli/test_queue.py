@@ -30,7 +30,7 @@ def test_a_change_waits_its_turn(cell: Cell, ns: str, stead: Stead) -> None:
     second = stead("vm", "resume", path, "--queue", "--detach")
     assert f"resume of /{path}: queued, 1 before it" in second.err
     fields = {row[0]: " ".join(row[1:]) for row in stead("operation", "show", second.rows[1][0]).rows}
-    assert fields.items() >= {"outcome": "queued", "phase": "queued", "place": "2"}.items()
+    assert fields.items() >= {"outcome": "queued", "phase": "queued", "position": "2"}.items()
     told = stead("explain", path, "reboot", "--queue")
     assert (told.code, "it would be queued" in told.out) == (Code.DONE, True)
     assert "it would be queued" in stead("vm", "reboot", path, "--queue", "--dry-run").out

@@ -112,7 +112,7 @@ async def test_of_whom_nobody_can_say(
         ]
         await world.fault(kind="drop", verb="describe")
         answer = await w.stead("vm", "drift")
-        assert (answer.code, answer.err) == (Code.DONE, "0 of 3 differ, 2 could not be looked at, 1 moving\n")
+        assert (answer.code, answer.err) == (Code.DONE, "0 of 3 differ, 2 not observed, 1 in transition\n")
 
 
 @pytest.mark.req("X-07")

@@ -200,7 +200,7 @@ def test_what_is_not_allowed_ends_with_4(
     async def refuse(*_: Any, **__: Any) -> Any:
         return Rejection((Reason(Why.NOT_THE_ACTOR, "suspend is for admin, not for user"),), "Running")
 
-    monkeypatch.setattr(cell.admission, "ask", refuse)
+    monkeypatch.setattr(cell.admission, "admit", refuse)
     answer = stead("vm", "suspend", vm)
     assert answer.code == Code.NOT_ALLOWED
     assert answer.err.startswith("error: suspend is for admin, not for user [not-the-actor]")

@@ -164,7 +164,7 @@ def test_a_server_that_does_not_start_says_why(make: type[Nats | Postgres], nats
 
 
 def test_server_that_is_never_ready_is_ended_and_the_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stead.dev.children.PATIENCE", 0.3)
+    monkeypatch.setattr("stead.dev.children.START_TIMEOUT", 0.3)
     monkeypatch.setattr(Nats, "ready", lambda _: False)
     server = Nats()
     try:

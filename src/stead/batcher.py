@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from stead.origin import nowhere
+from stead.origin import detached_context
 
 
 class Batcher[T, R]:
@@ -39,7 +39,7 @@ class Batcher[T, R]:
         if self._working < self._at_once:
             self._working += 1
             # It works for many, so what it does is about none of them: a log would name the wrong request.
-            task = asyncio.create_task(self._work(), context=nowhere())
+            task = asyncio.create_task(self._work(), context=detached_context())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return await answer

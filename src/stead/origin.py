@@ -1,7 +1,7 @@
 """Where a request comes from, for whatever is written in its course.
 
 It belongs to the task that answers the request. Work that others share or that goes on later is begun without it: see
-`nowhere`.
+`detached_context`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class Origin:
     request: str
 
 
-HERE: ContextVar[Origin | None] = ContextVar("origin", default=None)
+current_origin: ContextVar[Origin | None] = ContextVar("origin", default=None)
 
 
-def nowhere() -> Context:
+def detached_context() -> Context:
     """For tasks that are no request's own."""
     return Context()
 
 
-def parts() -> tuple[str, str]:
+def address_and_request() -> tuple[str, str]:
     """Address and id of the request that is answered; empty where none is."""
-    here = HERE.get()
+    here = current_origin.get()
     return (here.address, here.request) if here is not None else ("", "")

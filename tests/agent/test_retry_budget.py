@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from stead.agent.retry_budget import MAX_PAUSE, RetryBudget, latest
+from stead.agent.retry_budget import MAX_PAUSE, RetryBudget, give_up_at
 from stead.bus.messages import Order
 from stead.drivers.base import RetryableError, ThrottledError, UnreachableError
 
@@ -58,5 +58,5 @@ def test_time_of_an_order_is_counted_from_its_receipt_whatever_the_wall_clock_sa
     wall = time.time() + hours * 3600
     monkeypatch.setattr(time, "time", lambda: wall)
     order = Order(1, "aws.a", "vm", "suspend", "t.1", "op", 1, [], 300.0)
-    assert latest(order) - time.monotonic() == pytest.approx(270, abs=5)
-    assert calls(RetryBudget(TRIES, latest(order)), ThrottledError)[0] == 100
+    assert give_up_at(order) - time.monotonic() == pytest.approx(270, abs=5)
+    assert calls(RetryBudget(TRIES, give_up_at(order)), ThrottledError)[0] == 100

@@ -31,7 +31,7 @@ from stead.build import Authenticator
 from stead.controller.admission.request import Accepted
 from stead.controller.execution.executor import TransitionInput
 from stead.controller.reconcilers.leases import LeaseEvents
-from stead.dev.children import PATIENCE
+from stead.dev.children import START_TIMEOUT
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.events import Request as LifecycleRequest
 from stead.lifecycle.observation import PROBE
@@ -101,7 +101,7 @@ class Cell:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._started.wait(PATIENCE), "the server did not start"
+        assert self._started.wait(START_TIMEOUT), "the server did not start"
         if self._failure is not None:
             raise self._failure
         return self
@@ -110,7 +110,7 @@ class Cell:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.server.should_exit = True
-        self._thread.join(PATIENCE)
+        self._thread.join(START_TIMEOUT)
 
     async def _main(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -182,7 +182,7 @@ class Cell:
     def run[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run something where the engine runs."""
         self.loop.call_soon_threadsafe(self._keep_numbering)
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENCE)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(START_TIMEOUT)
 
     def namespace(self) -> str:
         """One that no other test has."""

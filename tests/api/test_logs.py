@@ -13,12 +13,12 @@ import msgspec
 import pytest
 
 from stead.agent import Agent
-from stead.agent.orders import within
+from stead.agent.orders import fitting
 from stead.bus import Bus
 from stead.cli.output import Code
 from stead.client import Client, Unavailable
 from stead.dev.engines import Nats
-from stead.drivers.base import Logs, Member
+from stead.drivers.base import LogDriver, Member
 from stead.drivers.guard import guarded
 from stead.secrets import KNOWN
 from tests.api.cell import Cell
@@ -89,7 +89,7 @@ async def test_logs_are_fetched_and_followed(
             stead = command(s, monkeypatch)
             told = await asyncio.to_thread(partial(stead, "app", "logs", app.path, "--lines", "2"))
             assert (told.code, told.out) == (Code.DONE, "three\na\x1b[31mb\n")
-            monkeypatch.setattr("stead.agent.lane_requests.within", partial(within, most=80))
+            monkeypatch.setattr("stead.agent.lane_requests.fitting", partial(fitting, most=80))
             told = await asyncio.to_thread(partial(stead, "app", "logs", app.path, "--lines", "4"))
             assert (told.code, told.out) == (Code.DONE, "three\na\x1b[31mb\n")
             assert "2 older lines left out" in told.err
@@ -138,7 +138,7 @@ def test_what_has_no_place_has_no_logs(cell: Cell, web: httpx.Client, ns: str) -
 async def test_no_secret_leaves_the_driver(site: ProcessWorld) -> None:
     KNOWN.remember("open-sesame-397")
     driver = guarded(site.driver())
-    assert isinstance(driver, Logs)
+    assert isinstance(driver, LogDriver)
     (cluster,) = await make(driver, site.cluster())
     (app,) = await make(driver, site.app(cluster, command=["sh", "-c", "echo open-sesame-397; exec sleep 1000"]))
     assert (await driver.logs(app, 1)).lines == ["***"]
@@ -147,7 +147,7 @@ async def test_no_secret_leaves_the_driver(site: ProcessWorld) -> None:
 
 def test_an_answer_has_room_in_a_message() -> None:
     lines = [f"{number:05}" + "x" * 1000 for number in range(1000)]
-    kept = within(lines)
+    kept = fitting(lines)
     assert 100 < len(kept) < 200
     assert kept == lines[-len(kept) :]
-    assert within(["x" * 10_000_000]) == []
+    assert fitting(["x" * 10_000_000]) == []

@@ -69,7 +69,7 @@ def test_members_that_failed_are_tried_again_by_force(looking: Looking, cell: Tr
     cell.fault(kind="fail", **AWS, verb="terminate", members=True, times=3, code="HostBroken")
     assert cell.stead("mci terminate acting/some").returncode != 0
     operation = newest(cell, "acting/some")
-    cell.fault(kind="spoil", **AWS, verb="reboot", times=1)
+    cell.fault(kind="broken-result", **AWS, verb="reboot", times=1)
     assert cell.stead("mci reboot acting/some").returncode != 0
     looking.go(f"/operations/{operation}")
     looking.sees("errors", "HostBroken")
@@ -93,7 +93,7 @@ def test_members_that_failed_are_tried_again_by_force(looking: Looking, cell: Tr
 
 def test_vm_that_failed_shows_why_and_has_the_buttons_of_what_is_allowed(looking: Looking, cell: Trial) -> None:
     made(cell, "acting/broken")
-    cell.fault(kind="spoil", **AWS, verb="reboot", times=1)
+    cell.fault(kind="broken-result", **AWS, verb="reboot", times=1)
     assert cell.stead("vm reboot acting/broken/front/1").returncode != 0
     assert cell.stead("mci terminate acting/broken").returncode != 0
     states = {vm["state"]: vm["path"] for vm in json.loads(cell.stead("vm list acting/broken -o json").stdout)}

@@ -49,7 +49,7 @@ def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
         for path, file in (("shop/web", example), ("shop/api", example), ("lab/render", LAB)):
             assert one.stead(f"mci create {path} -f -", file).returncode == 0
         place = {"provider": "aws", "region": "eu-central-1"}
-        one.fault(kind="spoil", **place, verb="reboot", times=2)
+        one.fault(kind="broken-result", **place, verb="reboot", times=2)
         for number in (1, 2):
             one.stead(f"vm reboot lab/render/nodes/{number}")
         assert one.stead("mci suspend shop/api").returncode == 0

@@ -80,7 +80,7 @@ def custody_not_checked() -> None:
         return {m.path: reply.fences[m.path] for m in order.members if m.path in reply.fences}
 
     put(decide, "on_take", give)
-    put(lane_worker, "given", believe)
+    put(lane_worker, "granted_fences", believe)
     put(Custody, "_renew", renew)
     put(Custody, "check", lambda self: None)
 

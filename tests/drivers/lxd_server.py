@@ -22,7 +22,7 @@ from typing import Any
 
 import httpx
 
-from stead.dev.children import PATIENCE, Server, children
+from stead.dev.children import START_TIMEOUT, Server, children
 
 PROGRAMS = ("lxd", "lxc", "busybox", "unshare", "nsenter", "ip")
 
@@ -144,7 +144,7 @@ class Lxd(Server):
         """What a program says that is run in LXD's network."""
         (first,) = children(self.pid)
         enter = ["nsenter", "--net", "--target", str(first), *command]
-        return subprocess.run(enter, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+        return subprocess.run(enter, check=True, capture_output=True, text=True, timeout=START_TIMEOUT).stdout
 
     def happened(self, action: str, name: str) -> int:
         """How often LXD did this to instances of that name, by its own word."""
@@ -154,7 +154,7 @@ class Lxd(Server):
 
     def settle_events(self) -> None:
         """Wait until the monitor has written what happened so far: it has, when it has what happens now."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + START_TIMEOUT
         while time.monotonic() < end:
             name = f"now-{secrets.token_hex(8)}"
             self.request("POST", "/1.0/profiles", json={"name": name})

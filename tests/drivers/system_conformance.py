@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from stead.drivers.base import MOVING, PROBE, Driver, Logs, Member
+from stead.drivers.base import MOVING, PROBE, Driver, LogDriver, Member
 from stead.lifecycle.rows import ABSENT, BROKEN
 from tests.drivers.conformance import eventually, known, look, until
 from tests.drivers.edge_conformance import act, changed, tell
@@ -59,7 +59,7 @@ def respecified(service: Member, revision: int, **spec: Any) -> Member:
 
 async def written(driver: Driver, member: Member) -> list[str]:
     """What it wrote, without words of the driver's own."""
-    assert isinstance(driver, Logs)
+    assert isinstance(driver, LogDriver)
     return [line for line in (await driver.logs(member, 1000)).lines if "stead: " not in line]
 
 
@@ -284,7 +284,7 @@ class SystemConformance:
         told = await eventually(lambda: written(driver, two), lambda told: len(told) == 2)
         assert sorted(told) == [f"{n}: this is {n} of {two.path}" for n in (1, 2)]
         assert await eventually(lambda: written(driver, one), bool) == [f"this is 1 of {one.path}"]
-        assert isinstance(driver, Logs)
+        assert isinstance(driver, LogDriver)
         tail = await driver.logs(two, 10)
         assert (await driver.logs(two, 10, tail.position)).lines == []
         assert len((await driver.logs(two, 1)).lines) == 1

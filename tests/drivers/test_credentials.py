@@ -111,7 +111,7 @@ async def test_a_sealed_access_key_speaks_to_ec2(ec2_cloud: Ec2Cloud, tmp_path: 
 async def test_an_access_key_that_was_changed_is_used_without_a_restart(
     ec2_cloud: Ec2Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
-    monkeypatch.setattr(secret_module, "AGAIN", 0.0)
+    monkeypatch.setattr(secret_module, "RELOAD_INTERVAL", 0.0)
     first, second = key(), key()
     config = {
         "region": REGION,

@@ -21,7 +21,7 @@ from stead.dev.engines import Nats
 from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, Driver, PermanentError, RetryableError, ThrottledError
 from stead.drivers.ec2.driver import Config, Ec2Driver
-from stead.drivers.ec2.errors import PAUSE, THROTTLING
+from stead.drivers.ec2.errors import THROTTLE_PAUSE, THROTTLING
 from stead.drivers.ec2.instances import LIMIT
 from stead.drivers.ec2.launches import Launch
 from stead.lifecycle.events import Request
@@ -231,7 +231,7 @@ class TestErrors:
         await world.fault("*", **refusal(400, code))
         with pytest.raises(ThrottledError, match=code) as raised:
             await driver.describe([world.member()])
-        assert (raised.value.after, raised.value.unknown) == (PAUSE, False)
+        assert (raised.value.after, raised.value.unknown) == (THROTTLE_PAUSE, False)
 
     @pytest.mark.parametrize(
         ("fault", "unknown"),

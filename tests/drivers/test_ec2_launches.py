@@ -13,7 +13,7 @@ import pytest
 
 from stead.drivers.base import PROBE, Member, RetryableError, ThrottledError
 from stead.drivers.ec2.driver import Ec2Driver
-from stead.drivers.ec2.instances import AT_ONCE
+from stead.drivers.ec2.instances import MAX_CONCURRENT_CALLS
 from stead.drivers.ec2.launches import token_of
 from stead.lifecycle.rows import ABSENT
 from tests.drivers.conformance import known, look, until
@@ -193,7 +193,7 @@ class TestFailure:
         results = await driver.perform("create", members, "order-create")
         assert [(r.ok, r.permanent, r.retry_after) for r in results if not r.ok] == [(False, False, 2)] * 35
         made = [(m, r.facts["id"]) for m, r in zip(members, results, strict=True) if r.ok]
-        assert await world.calls("create") <= 5 + AT_ONCE
+        assert await world.calls("create") <= 5 + MAX_CONCURRENT_CALLS
         await world.heal()
         assert [s.facts["id"] for s in await driver.describe([m for m, _ in made])] == [id for _, id in made]
 

@@ -11,13 +11,13 @@ from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, VM, Member, PermanentError, RetryableError, ThrottledError
 from stead.drivers.openstack import groups, rules
 from stead.drivers.openstack.errors import (
-    REQUEST,
+    REQUEST_ID_HEADER,
     DeadlineError,
     NoAnswerError,
     NotSentError,
     RejectedError,
-    meaning,
-    refusal,
+    error_of,
+    translate,
     words,
 )
 from stead.drivers.openstack.keys import key_name, token_of
@@ -235,26 +235,26 @@ class TestErrors:
         [
             (429, {"retry-after": "2.5"}, ThrottledError, False),
             (413, {}, ThrottledError, False),
-            (401, {REQUEST: "r"}, RetryableError, False),
-            (403, {REQUEST: "r"}, RejectedError, None),
-            (404, {REQUEST: "r"}, RejectedError, None),
+            (401, {REQUEST_ID_HEADER: "r"}, RetryableError, False),
+            (403, {REQUEST_ID_HEADER: "r"}, RejectedError, None),
+            (404, {REQUEST_ID_HEADER: "r"}, RejectedError, None),
             (404, {}, RetryableError, True),
-            (409, {REQUEST: "r"}, RejectedError, None),
-            (300, {REQUEST: "r"}, RetryableError, True),
-            (500, {REQUEST: "r"}, RetryableError, True),
+            (409, {REQUEST_ID_HEADER: "r"}, RejectedError, None),
+            (300, {REQUEST_ID_HEADER: "r"}, RetryableError, True),
+            (500, {REQUEST_ID_HEADER: "r"}, RetryableError, True),
             (503, {}, RetryableError, True),
         ],
     )
     def test_an_answer_says_whether_it_was_done(
         self, status: int, headers: dict[str, str], kind: type[Exception], unknown: bool | None
     ) -> None:
-        error = refusal(status, headers, b"", "POST /servers", acted=True)
+        error = error_of(status, headers, b"", "POST /servers", acted=True)
         assert type(error) is kind
         assert getattr(error, "unknown", None) is unknown
 
     @pytest.mark.parametrize("error", [DeadlineError(), NotSentError(), NoAnswerError(), RuntimeError()])
     def test_where_nothing_acted_nothing_was_done(self, error: Exception) -> None:
         for acted in (False, True):
-            said = meaning(error, acted=acted)
+            said = translate(error, acted=acted)
             assert isinstance(said, RetryableError)
             assert said.unknown is acted

@@ -10,7 +10,7 @@ import pytest
 
 from stead.drivers.base import PermanentError, RetryableError, ThrottledError
 from stead.drivers.sim.driver import SimDriver
-from stead.drivers.sim.faults import Call, Fail, Latency, Lost, Plan, Throttle, Weather
+from stead.drivers.sim.faults import Call, CallPlan, Fail, FaultInjector, Latency, Lost, Throttle
 from stead.lifecycle.rows import ABSENT
 from tests.drivers.cloud import SimWorld
 from tests.drivers.conformance import create, eventually, look, until
@@ -19,8 +19,8 @@ HERE = Call("aws", "here", "create")
 THERE = Call("aws", "there", "create")
 
 
-def wait(weather: Weather) -> float:
-    before = weather.plan(HERE).before
+def wait(injector: FaultInjector) -> float:
+    before = injector.plan(HERE).before
     return before.seconds if before else 0
 
 
@@ -32,13 +32,13 @@ class TestWeather:
         return [1000.0]
 
     @pytest.fixture
-    def weather(self, now: list[float]) -> Weather:
-        return Weather(Random(1), lambda: now[0])
+    def injector(self, now: list[float]) -> FaultInjector:
+        return FaultInjector(Random(1), lambda: now[0])
 
-    def test_without_faults_nothing_happens(self, weather: Weather) -> None:
-        plan = weather.plan(HERE)
+    def test_without_faults_nothing_happens(self, injector: FaultInjector) -> None:
+        plan = injector.plan(HERE)
         assert (plan.before, plan.drop, plan.hang, plan.refusal, plan.reply) == (None, False, None, None, "sent")
-        assert plan.spoil("any") is None
+        assert plan.member_error("any") is None
 
     @pytest.mark.parametrize(
         ("fault", "here", "there"),
@@ -51,67 +51,69 @@ class TestWeather:
             (Lost(verb="reboot"), False, False),
         ],
     )
-    def test_a_fault_strikes_where_it_says(self, weather: Weather, fault: Lost, here: bool, there: bool) -> None:
-        weather.add(fault)
-        assert (weather.plan(HERE).lost, weather.plan(THERE).lost) == (here, there)
+    def test_a_fault_strikes_where_it_says(
+        self, injector: FaultInjector, fault: Lost, here: bool, there: bool
+    ) -> None:
+        injector.add(fault)
+        assert (injector.plan(HERE).lost, injector.plan(THERE).lost) == (here, there)
 
-    def test_the_next_so_many_times(self, weather: Weather) -> None:
-        weather.add(Fail(times=2, region="here"))
-        struck = [weather.plan(call).refusal is not None for call in (HERE, THERE, HERE, HERE)]
+    def test_the_next_so_many_times(self, injector: FaultInjector) -> None:
+        injector.add(Fail(times=2, region="here"))
+        struck = [injector.plan(call).refusal is not None for call in (HERE, THERE, HERE, HERE)]
         assert struck == [True, False, True, False]
 
-    def test_a_fraction_of_the_times(self, weather: Weather) -> None:
-        weather.add(Lost(fraction=0.25))
-        struck = sum(weather.plan(HERE).lost for _ in range(1000))
+    def test_a_fraction_of_the_times(self, injector: FaultInjector) -> None:
+        injector.add(Lost(fraction=0.25))
+        struck = sum(injector.plan(HERE).lost for _ in range(1000))
         assert 200 < struck < 300
 
-    def test_the_fault_set_last_counts(self, weather: Weather) -> None:
-        weather.add(Latency(seconds=5))
-        newer = weather.add(Latency(seconds=1))
-        assert wait(weather) == 1
-        assert weather.clear(newer.id) == 1
-        assert wait(weather) == 5
-        assert weather.clear() == 1
-        assert wait(weather) == 0
+    def test_the_fault_set_last_counts(self, injector: FaultInjector) -> None:
+        injector.add(Latency(seconds=5))
+        newer = injector.add(Latency(seconds=1))
+        assert wait(injector) == 1
+        assert injector.clear(newer.id) == 1
+        assert wait(injector) == 5
+        assert injector.clear() == 1
+        assert wait(injector) == 0
 
-    def test_jitter_adds_up_to_so_much(self, weather: Weather) -> None:
-        weather.add(Latency(seconds=1, jitter=0.5))
-        waits = [wait(weather) for _ in range(200)]
+    def test_jitter_adds_up_to_so_much(self, injector: FaultInjector) -> None:
+        injector.add(Latency(seconds=1, jitter=0.5))
+        waits = [wait(injector) for _ in range(200)]
         assert all(1 <= wait <= 1.5 for wait in waits)
         assert max(waits) - min(waits) > 0.4
 
-    def test_a_rate_lets_so_many_through_in_each_region(self, weather: Weather, now: list[float]) -> None:
-        weather.add(Throttle(rate=10, burst=3))
+    def test_a_rate_lets_so_many_through_in_each_region(self, injector: FaultInjector, now: list[float]) -> None:
+        injector.add(Throttle(rate=10, burst=3))
 
         def passed(call: Call) -> int:
-            return sum(weather.plan(call).refusal is None for _ in range(20))
+            return sum(injector.plan(call).refusal is None for _ in range(20))
 
         assert (passed(HERE), passed(THERE)) == (3, 3)
         now[0] += 0.2
         assert (passed(HERE), passed(HERE)) == (2, 0)
         now[0] += 3600
         assert passed(HERE) == 3
-        refusal = weather.plan(HERE).refusal
+        refusal = injector.plan(HERE).refusal
         assert refusal is not None
         assert refusal.status == 429
         assert refusal.retry_after == pytest.approx(0.1)
 
-    def test_single_members_fail(self, weather: Weather) -> None:
-        weather.add(Fail(members=True, tokens=("bad",), code="InsufficientCapacity"))
-        plan = weather.plan(HERE)
+    def test_single_members_fail(self, injector: FaultInjector) -> None:
+        injector.add(Fail(members=True, tokens=("bad",), code="InsufficientCapacity"))
+        plan = injector.plan(HERE)
         assert plan.refusal is None
-        error = plan.spoil("bad")
+        error = plan.member_error("bad")
         assert error is not None
         assert error.code == "InsufficientCapacity"
-        assert plan.spoil("good") is None
+        assert plan.member_error("good") is None
 
-    def test_a_call_that_is_not_carried_out_loses_no_reply(self, weather: Weather) -> None:
-        weather.add(Lost(times=1))
-        weather.add(Fail(times=1))
-        assert [self.fate(weather.plan(HERE)) for _ in range(3)] == ["failed", "lost", "sent"]
+    def test_a_call_that_is_not_carried_out_loses_no_reply(self, injector: FaultInjector) -> None:
+        injector.add(Lost(times=1))
+        injector.add(Fail(times=1))
+        assert [self.fate(injector.plan(HERE)) for _ in range(3)] == ["failed", "lost", "sent"]
 
     @staticmethod
-    def fate(plan: Plan) -> str:
+    def fate(plan: CallPlan) -> str:
         return plan.refusal.outcome if plan.refusal else plan.reply
 
 

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from stead.drivers.sim import accounts
-from stead.drivers.sim.faults import Call, Hang, Plan, Weather
+from stead.drivers.sim.faults import Call, CallPlan, FaultInjector, Hang
 from stead.drivers.sim.gate import BREAK, Gate, Message, Receive, Scope, Send
 from stead.drivers.sim.ledger import Ledger
 from stead.drivers.sim.wire import Ask, Error
@@ -36,8 +36,8 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 
 @pytest.fixture
-def weather() -> Weather:
-    return Weather(Random(1), time.monotonic)
+def injector() -> FaultInjector:
+    return FaultInjector(Random(1), time.monotonic)
 
 
 async def do_nothing(scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,31 +58,31 @@ def hearing(*messages: Message) -> Receive:
     return receive
 
 
-async def test_a_hanging_call_ends_when_its_caller_is_gone(ledger: Ledger, weather: Weather) -> None:
-    weather.add(Hang())
+async def test_a_hanging_call_ends_when_its_caller_is_gone(ledger: Ledger, injector: FaultInjector) -> None:
+    injector.add(Hang())
     async with asyncio.timeout(DEADLINE):
         heard = hearing({"type": "http.request", "body": b"{}"})
-        await Gate(do_nothing, weather, ledger)(SCOPE, heard, answer_nothing)
+        await Gate(do_nothing, injector, ledger)(SCOPE, heard, answer_nothing)
     assert [call["outcome"] for call in accounts.calls(ledger, 0, 10)["calls"]] == ["hung"]
 
 
-async def test_a_call_that_did_not_arrive_whole_is_none(ledger: Ledger, weather: Weather) -> None:
+async def test_a_call_that_did_not_arrive_whole_is_none(ledger: Ledger, injector: FaultInjector) -> None:
     heard = hearing({"type": "http.request", "body": b"{", "more_body": True})
-    await Gate(do_nothing, weather, ledger)(SCOPE, heard, answer_nothing)
+    await Gate(do_nothing, injector, ledger)(SCOPE, heard, answer_nothing)
     assert accounts.calls(ledger, 0, 10)["calls"] == []
 
 
 def test_a_call_that_breaks_in_the_middle_leaves_nothing(ledger: Ledger) -> None:
-    def spoil(token: str) -> Error | None:
+    def member_error(token: str) -> Error | None:
         if token == "bad":
             raise RuntimeError("in the middle")
         return None
 
     asks = [Ask("good"), Ask("bad")]
     with pytest.raises(RuntimeError, match="in the middle"):
-        ledger.create(CALL, asks, Plan(spoil=spoil))
+        ledger.create(CALL, asks, CallPlan(member_error=member_error))
     assert accounts.calls(ledger, 0, 10)["calls"] == []
-    assert [answer.did for answer in ledger.create(CALL, asks, Plan())] == ["made", "made"]
+    assert [answer.did for answer in ledger.create(CALL, asks, CallPlan())] == ["made", "made"]
 
 
 def test_states_change_when_they_are_due_and_not_before(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_states_change_when_they_are_due_and_not_before(tmp_path: Path) -> None:
         (instance,) = accounts.instances(ledger, 0, 10, "")["instances"]
         return [(instance["state"], deed["after"], deed["at"]) for deed in instance["history"]]
 
-    ledger.create(CALL, [Ask("token")], Plan(slow=5))
+    ledger.create(CALL, [Ask("token")], CallPlan(slow=5))
     now = 1004.9
     assert states() == [("pending", "pending", 1000.0)]
     now = 1100.0

@@ -109,14 +109,14 @@ class TestFaults:
         if slow:
             await world.fault(kind="slow", seconds=slow)
         (cluster,) = await make(driver, world.cluster())
-        await world.fault(kind="spoil", verb="create-appinst")
+        await world.fault(kind="broken-result", verb="create-appinst")
         app = world.app(cluster)
         result = await self.came_out(driver, "create", app, slow)
         assert result.facts
         await world.heal()
         new = changed(app, spec=world.other_spec(), revision=2)
         known([new], await act(driver, "update", [new]))
-        await world.fault(kind="spoil", verb="update-appinst")
+        await world.fault(kind="broken-result", verb="update-appinst")
         await self.came_out(driver, "update", changed(new, revision=3), 0)
         await world.heal()
         known([app], await act(driver, "delete", [app]))

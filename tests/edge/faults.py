@@ -109,7 +109,7 @@ KINDS: dict[str, Strike] = {
     "bus-repeats": faults.bus_repeats,
     "database-restarted": faults.database_restarted,
     "cloud-fails": _cloud("fails at some", {"kind": "fail", "members": True, "fraction": 0.3, "code": "NoRoom"}),
-    "cloud-spoils": _cloud("breaks what it makes", {"kind": "spoil", "fraction": 0.3}),
+    "cloud-spoils": _cloud("breaks what it makes", {"kind": "broken-result", "fraction": 0.3}),
     "cloud-drops": _cloud("breaks connections", {"kind": "drop", "fraction": 0.4}),
     "cloud-loses": _cloud("does things and does not say so", {"kind": "lost", "fraction": 0.4}),
     "cloud-slow": _cloud("does things late", {"kind": "latency", "seconds": 0.5, "jitter": 2}),

@@ -43,7 +43,7 @@ def order_repeated() -> None:
         return {member.path: member.fence.raised() for member in order.members}
 
     put(LaneWorker, "_is_new", is_new)
-    put(lane_worker, "given", believe)
+    put(lane_worker, "granted_fences", believe)
 
 
 def absence_assumed() -> None:

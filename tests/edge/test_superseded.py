@@ -164,7 +164,7 @@ async def test_superseded_process_ends_with_exit_code_3_and_says_why(edge: Edge)
 @pytest.mark.req("S1-10")
 async def test_agent_of_a_cell_that_the_bus_does_not_have_ends_and_names_those_it_has(edge: Edge) -> None:
     lanes = {edge.lane: {"driver": "sim", "url": edge.cloud.url, "provider": "edge", "region": f"ns.{edge.name}"}}
-    with mock.patch("stead.agent.build.PATIENCE", 0.1), pytest.raises(UnknownCell) as wrong:
+    with mock.patch("stead.agent.build.CELL_TIMEOUT", 0.1), pytest.raises(UnknownCell) as wrong:
         await asyncio.wait_for(build.run(edge.nats.url, "no-such-cell", "crm", lanes), 60)
     assert "cell no-such-cell: the bus has no cell of that name" in str(wrong.value)
     assert edge.cell in str(wrong.value)

@@ -349,7 +349,7 @@ class TestErrors:
     async def test_a_password_that_was_changed_is_used_without_a_restart(
         self, world: OpenStackWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(secret, "AGAIN", 0.0)
+        monkeypatch.setattr(secret, "RELOAD_INTERVAL", 0.0)
         file = tmp_path / "password"
         file.touch(mode=0o600)
         file.write_text(PASSWORD)

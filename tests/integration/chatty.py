@@ -13,13 +13,13 @@ from stead.cli.main import app
 from stead.drivers import registry
 from stead.drivers.base import VM, FoundObject, Member, ObservedObject, PermanentError, Result
 from stead.drivers.settings import read
-from stead.secrets import NOTHING, Secret
+from stead.secrets import NO_SECRET, Secret
 
 
 class Config(Struct, frozen=True, kw_only=True):
     provider: str
     region: str
-    token: Secret = NOTHING
+    token: Secret = NO_SECRET
     crash: str = ""
     """Once this file is there, the agent crashes when it starts."""
 

@@ -111,7 +111,7 @@ class Life:
 
     async def prepare(self, controller: Process, action: str, state: str) -> None:
         if state == "Failed":
-            await self.ground.world.fault(kind="spoil", verb=action, times=1)
+            await self.ground.world.fault(kind="broken-result", verb=action, times=1)
         controller.ask(action=action, path=self.ground.path, lane=self.ground.lane, key=f"{self.key} {action}")
         await self.ground.until("SELECT FROM resources WHERE path = $1 AND state = $2 AND operation IS NULL", state)
 

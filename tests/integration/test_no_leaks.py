@@ -406,7 +406,7 @@ async def search(world: World, heard: Sequence[tuple[str, bytes]]) -> Search:
 @pytest.mark.long
 @pytest.mark.slow
 async def test_no_credential_is_found_anywhere(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(children, "PATIENCE", 90.0)  # seven processes start at once, and others may be at work
+    monkeypatch.setattr(children, "START_TIMEOUT", 90.0)  # seven processes start at once, and others may be at work
     async with Listener(world.bus.url) as listener:
         await asyncio.to_thread(live, world)
     found = await search(world, listener.heard)

@@ -62,7 +62,7 @@ def test_the_longest_goes_first() -> None:
 
 
 def test_so_many_are_known_and_the_latest_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scrubbing, "MOST", 2)
+    monkeypatch.setattr(scrubbing, "MAX_SECRETS", 2)
     known = KnownSecrets()
     for value in ("first", "second", "third"):
         known.remember(value)

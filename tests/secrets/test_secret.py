@@ -9,7 +9,7 @@ import pickle
 import msgspec
 import pytest
 
-from stead.secrets import NOTHING, Secret, UnreadableSecret
+from stead.secrets import NO_SECRET, Secret, UnreadableSecret
 
 VALUE = "hunter2-hunter2"
 
@@ -104,7 +104,7 @@ def test_one_that_cannot_be_read_anew_stays(secret: Secret, kept: Kept) -> None:
 
 def test_nothing_is_nothing(secret: Secret) -> None:
     assert secret
-    assert not NOTHING
-    assert not NOTHING.doubt("")
+    assert not NO_SECRET
+    assert not NO_SECRET.doubt("")
     with pytest.raises(UnreadableSecret):
-        NOTHING.reveal()
+        NO_SECRET.reveal()

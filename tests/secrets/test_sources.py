@@ -55,7 +55,7 @@ def test_a_file_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> No
 
 def test_a_file_that_is_too_long_or_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "secret"
-    file.write_bytes(b"x" * (sources.LARGEST + 1))
+    file.write_bytes(b"x" * (sources.MAX_FILE_BYTES + 1))
     file.chmod(0o600)
     with pytest.raises(UnreadableSecret, match="longer than"):
         named(f"file:{file}")()

@@ -13,8 +13,8 @@ import pytest
 
 from stead.batcher import Batcher
 from stead.secrets.scrubbing import KNOWN
-from stead.telemetry.context import about, known, note
-from stead.telemetry.logs import Json, Text, without_trace
+from stead.telemetry.context import add_context, current_context, log_context
+from stead.telemetry.logs import Json, Text, drop_traceback
 
 
 def record(message: str, *values: object) -> logging.LogRecord:
@@ -22,7 +22,7 @@ def record(message: str, *values: object) -> logging.LogRecord:
 
 
 def test_a_line_for_programs_is_one_object_whatever_is_in_it() -> None:
-    with about(request_id="r-1", lane=""):
+    with log_context(request_id="r-1", lane=""):
         line = Json("agent").format(record("two\nlines of %s", '"it"'))
     assert "\n" not in line
     said = json.loads(line)
@@ -49,7 +49,7 @@ def test_an_error_is_in_the_same_line() -> None:
 def test_a_line_for_people_ends_with_the_request() -> None:
     form = Text("%(levelname)s %(message)s")
     assert form.format(record("done")) == "INFO done"
-    with about(request_id="r-1"):
+    with log_context(request_id="r-1"):
         assert form.format(record("done")) == "INFO done [r-1]"
 
 
@@ -59,30 +59,30 @@ def test_a_pool_whose_database_is_away_takes_one_line() -> None:
         raise ConnectionRefusedError("nobody there")
     except ConnectionRefusedError:
         one.exc_info = sys.exc_info()
-    assert without_trace(one)
+    assert drop_traceback(one)
     assert Text("%(message)s").format(one) == "it is tried again: ConnectionRefusedError('nobody there')"
 
 
 def test_what_is_noted_is_known_to_who_began() -> None:
-    with about(request_id="r-1"):
-        with about(lane="a"):
-            assert known() == {"request_id": "r-1", "lane": "a"}
-        note(operation="o-1")
-        assert known() == {"request_id": "r-1", "operation": "o-1"}
-    assert known() == {}
+    with log_context(request_id="r-1"):
+        with log_context(lane="a"):
+            assert current_context() == {"request_id": "r-1", "lane": "a"}
+        add_context(operation="o-1")
+        assert current_context() == {"request_id": "r-1", "operation": "o-1"}
+    assert current_context() == {}
 
 
 async def test_what_is_done_for_many_is_about_none_of_them() -> None:
     heard: list[str] = []
 
     async def each(items: Sequence[int]) -> list[int]:
-        heard.append(known().get("request_id", ""))
+        heard.append(current_context().get("request_id", ""))
         return list(items)
 
     together = Batcher(each, 10)
-    with about(request_id="r-1"):
+    with log_context(request_id="r-1"):
         await asyncio.gather(together(1), together(2))
-        assert known()["request_id"] == "r-1"
+        assert current_context()["request_id"] == "r-1"
     assert set(heard) == {""}
 
 

@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from stead.controller.health.gauges import Gauges
 from stead.store import Store
 from stead.telemetry import metrics
-from stead.telemetry.exposition import asked_at, exposition, merged, serve_socket
+from stead.telemetry.exposition import exposition, merged, scrape_socket, serve_socket
 from tests.api.cell import Cell
 
 VM = {"kind": "vm", "spec": {"provider": "sim", "region": "a"}}
@@ -212,9 +212,9 @@ def test_metrics_socket_answers_after_garbage_collection(tmp_path: Path) -> None
 
     async def collect_and_scrape() -> str | None:
         async with serve_socket(socket):
-            assert await asked_at(socket)
+            assert await scrape_socket(socket)
             gc.collect()
             await asyncio.sleep(0)
-            return await asked_at(socket)
+            return await scrape_socket(socket)
 
     assert "stead_" in (uvloop.run(collect_and_scrape()) or "")

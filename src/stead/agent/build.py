@@ -27,7 +27,7 @@ class UnknownCell(ValueError):
     """The bus has no cell of that name."""
 
 
-PATIENCE = 15.0
+CELL_TIMEOUT = 15.0
 """Seconds for which an agent waits for a cell that the bus does not have: both may have been started just now."""
 
 
@@ -76,7 +76,7 @@ async def run(
 
 async def _find_cell(bus: Bus, cell: str) -> None:
     """Raise where the bus has other cells, and not this one. Where it cannot be asked, the agent goes on."""
-    end = asyncio.get_running_loop().time() + PATIENCE
+    end = asyncio.get_running_loop().time() + CELL_TIMEOUT
     while True:
         try:
             known = await bus.cells()

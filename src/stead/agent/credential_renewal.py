@@ -16,12 +16,12 @@ from stead.pki.identity import Identity
 
 log = logging.getLogger(__name__)
 
-AGAIN = 60.0
+MAX_RETRY_PAUSE = 60.0
 """Seconds before another try, at most; where little time is left, a tenth of it."""
 
-SHORTEST = 0.2
+MIN_RETRY_PAUSE = 0.2
 
-LONGEST = 3600.0
+MAX_SLEEP = 3600.0
 """Seconds between two looks at the clock: a machine may have been asleep."""
 
 
@@ -40,10 +40,10 @@ class CredentialRenewal:
             # Also half of its time after it was received, by the clock of this machine: that may be behind.
             due = min(since, self.identity.received()) + half
             while (left := (due - datetime.now(UTC)).total_seconds()) > 0:
-                await asyncio.sleep(min(left, LONGEST))
+                await asyncio.sleep(min(left, MAX_SLEEP))
             if not await self._renew():
                 left = (until - datetime.now(UTC)).total_seconds()
-                await asyncio.sleep(max(SHORTEST, min(AGAIN, left / 10)))
+                await asyncio.sleep(max(MIN_RETRY_PAUSE, min(MAX_RETRY_PAUSE, left / 10)))
 
     async def _renew(self) -> bool:
         name = self.identity.name

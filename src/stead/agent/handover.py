@@ -26,18 +26,18 @@ from stead.lifecycle.snapshot import FIRST
 
 log = logging.getLogger(__name__)
 
-LET_IN = "InitOk"
+INIT_OK = "InitOk"
 """The state of a site whose controller has answered the new agent."""
 
-PATIENCE = 60.0
+TAKEOVER_TIMEOUT = 60.0
 """Seconds for the new agent to take over."""
 
-GOING = 10.0
+END_TIMEOUT = 10.0
 """Seconds for the old one to end when it is told to; then it is killed."""
 
-POLL = 0.3
+POLL_INTERVAL = 0.3
 
-TAIL = 500
+MAX_LOG_CHARS = 500
 """Characters of what a failed agent said last."""
 
 
@@ -48,7 +48,9 @@ class HandoverRejected(Exception):
 class Handover:
     """How agents of a machine replace each other."""
 
-    def __init__(self, folder: Path, arguments: Sequence[str], succeeds: int = 0, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, folder: Path, arguments: Sequence[str], succeeds: int = 0, patience: float = TAKEOVER_TIMEOUT
+    ) -> None:
         """`arguments` are those that an agent is started with; `succeeds` is the process that this one replaces."""
         self.versions = InstalledVersions(folder)
         self.arguments = list(arguments)
@@ -72,7 +74,7 @@ class Handover:
                 return f"the agent of version {version} could not be started: {error}"
         try:
             why = await self._outcome(child, version, said)
-            await self._end(child, GOING)
+            await self._end(child, END_TIMEOUT)
         except asyncio.CancelledError:  # told to end, perhaps by the new one, whose turn it is then
             await asyncio.shield(self._end(child, 0.0))
             raise
@@ -101,7 +103,7 @@ class Handover:
             sites = await self._let_in(session)
             for lane in sites:
                 await drivers[lane].inventory()
-            async with self.versions.turn(GOING) as ours:
+            async with self.versions.turn(END_TIMEOUT) as ours:
                 if not ours:
                     raise HandoverRejected("the old agent has given this one up")
                 await _end_parent(self.succeeds)
@@ -126,10 +128,10 @@ class Handover:
                 while True:
                     with suppress(BusError):
                         known = (await session.bus.site(SiteRequest(agent=session.name, lanes=session.lanes))).sites
-                        sites = {site.lane: site for site in known if site.state == LET_IN}
+                        sites = {site.lane: site for site in known if site.state == INIT_OK}
                         if sites:
                             return sites
-                    await asyncio.sleep(POLL)
+                    await asyncio.sleep(POLL_INTERVAL)
         raise HandoverRejected("no controller has let the new agent in")
 
 
@@ -146,7 +148,7 @@ async def _end_parent(pid: int) -> None:
     loop = asyncio.get_running_loop()
     began, killed = loop.time(), False
     while pid and os.getppid() == pid:
-        if loop.time() == began or (not killed and loop.time() - began > GOING):
+        if loop.time() == began or (not killed and loop.time() - began > END_TIMEOUT):
             killed = loop.time() > began
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL if killed else signal.SIGTERM)
@@ -164,4 +166,4 @@ def _tell_init() -> None:
 
 def _tail(file: Path) -> str:
     text = file.read_text(errors="replace").strip()
-    return " ".join(text[-TAIL:].split()) or "it said nothing"
+    return " ".join(text[-MAX_LOG_CHARS:].split()) or "it said nothing"

@@ -18,14 +18,14 @@ from stead.drivers.base import (
     Driver,
     DriverError,
     FoundObject,
-    Logs,
+    LogDriver,
+    LogTail,
     Member,
     ObservedObject,
     PermanentError,
     RecoveringDriver,
     Result,
     RetryableError,
-    Tail,
     ThrottledError,
     batches,
 )
@@ -107,9 +107,9 @@ class LaneDriver:
         """The closest names to what a spec names, where the provider does not have it."""
         return await self._ask(self.driver.lacks(field, name))
 
-    async def logs(self, member: Member, lines: int, since: str) -> Tail | None:
+    async def logs(self, member: Member, lines: int, since: str) -> LogTail | None:
         """What a member wrote; None where the driver has no logs."""
-        return await self._ask(self.driver.logs(member, lines, since)) if isinstance(self.driver, Logs) else None
+        return await self._ask(self.driver.logs(member, lines, since)) if isinstance(self.driver, LogDriver) else None
 
     async def _ask[T](self, call: Awaitable[T]) -> T:
         """The answer to a call that no order is behind: it is made once."""

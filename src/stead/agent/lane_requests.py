@@ -7,7 +7,7 @@ import logging
 from stead.agent.incarnations import Incarnations
 from stead.agent.inventory import line_of
 from stead.agent.lane_driver import LaneDriver, members_of
-from stead.agent.orders import within
+from stead.agent.orders import fitting
 from stead.agent.session import AgentSession
 from stead.agent.state_sync import StateSyncLoop
 from stead.bus.messages import (
@@ -89,7 +89,7 @@ class LaneRequests:
             return LogsReply(error=error.message)
         if tail is None:
             return LogsReply(supported=False)
-        lines = within(tail.lines)
+        lines = fitting(tail.lines)
         return LogsReply(lines, tail.position, omitted=len(tail.lines) - len(lines))
 
     async def _state_sync(self, _: StateSyncRequest) -> StateSyncReply:

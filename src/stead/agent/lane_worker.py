@@ -13,7 +13,7 @@ from stead.agent.custody import Custody, CustodyClient
 from stead.agent.incarnations import Incarnations
 from stead.agent.lane_driver import LaneDriver
 from stead.agent.order_work import OrderWork
-from stead.agent.orders import RecentOrders, given, parts, started, summary
+from stead.agent.orders import RecentOrders, granted_fences, parts, started_results, summary
 from stead.agent.session import AgentSession
 from stead.agent.site import GATHER, KIND, Site, SiteStateUnavailable
 from stead.agent.state_sync import StateSyncLoop
@@ -21,7 +21,7 @@ from stead.bus import BusError, Delivery, NoAnswer
 from stead.bus.messages import Order, ReportResult, TakeCustodyReply
 from stead.lifecycle.snapshot import Fence
 from stead.telemetry import metrics, tracing
-from stead.telemetry.context import about
+from stead.telemetry.context import log_context
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ class LaneWorker:
             for delivery in wanted:
                 await delivery.ack()
                 order = delivery.message
-                fences = given(order, reply)
+                fences = granted_fences(order, reply)
                 if fences:
                     begun += 1
                     self._begin(self._carry(order, fences, reply, asked))
@@ -158,7 +158,7 @@ class LaneWorker:
         fields = {"operation": order.operation, "lane": self.name, "agent": self.session.name}
         path = next(iter(fences)) if len(fences) == 1 else ""
         with (
-            about(request_id=order.request_id, path=path, **fields),
+            log_context(request_id=order.request_id, path=path, **fields),
             tracing.span("order", order.traceparent, _wall_clock(asked), verb=order.verb, **fields) as made,
         ):
             with tracing.span("take", since=_wall_clock(asked)):
@@ -173,7 +173,7 @@ class LaneWorker:
         order, results = custody.order, list[ReportResult]()
         async with custody:
             if order.report_start:
-                await custody.report(self.name, started(fences))
+                await custody.report(self.name, started_results(fences))
             if 0 < max_call < self.driver.longest_call:  # it could act when no controller expects it any more
                 longest = self.driver.longest_call
                 why = f"a call of the driver may last {longest:g} s, and the cell allows {max_call:g} s"

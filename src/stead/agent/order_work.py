@@ -19,7 +19,7 @@ from stead.agent.order_results import (
     pause_before_retry,
     with_facts,
 )
-from stead.agent.retry_budget import RetryBudget, latest
+from stead.agent.retry_budget import RetryBudget, give_up_at
 from stead.bus.messages import Order, ReportResult
 from stead.drivers.base import (
     MOVING,
@@ -88,7 +88,7 @@ class OrderExecution:
         self.driver = driver
         self.check_custody = check_custody
         self.results = results
-        self.until = latest(order)
+        self.until = give_up_at(order)
 
     async def run(self, batch: Sequence[Member]) -> None:
         if self.order.verb != PROBE:

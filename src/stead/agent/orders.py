@@ -21,7 +21,7 @@ def summary(results: Sequence[ReportResult]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(result.kind for result in results).items()))
 
 
-def started(fences: Mapping[str, Fence]) -> list[ReportResult]:
+def started_results(fences: Mapping[str, Fence]) -> list[ReportResult]:
     """Results that say that an order has been begun."""
     return [ReportResult(path, fence, "started") for path, fence in fences.items()]
 
@@ -41,7 +41,7 @@ def parts(deliveries: Sequence[Delivery[Order]]) -> Iterator[list[Delivery[Order
         yield part
 
 
-def within(lines: Sequence[str], most: int = MAX_LOG_BYTES) -> list[str]:
+def fitting(lines: Sequence[str], most: int = MAX_LOG_BYTES) -> list[str]:
     """The last lines that fit one message."""
     kept: list[str] = []
     for line in reversed(lines):
@@ -80,7 +80,7 @@ def _key(order: Order) -> tuple[object, ...]:
     return (order.id, *(member.fence for member in order.members))
 
 
-def given(order: Order, reply: TakeCustodyReply) -> dict[str, Fence]:
+def granted_fences(order: Order, reply: TakeCustodyReply) -> dict[str, Fence]:
     """The members of an order that custody was given of; the reply may be about another order for them, too."""
     own = {member.path: member.fence.raised() for member in order.members}
     return {path: fence for path, fence in own.items() if reply.fences.get(path) == fence}

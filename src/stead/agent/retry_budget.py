@@ -10,7 +10,7 @@ from stead.drivers.base import RetryableError, ThrottledError, UnreachableError
 MAX_PAUSE = 16.0
 """Seconds between two tries to reach a provider, in the end."""
 
-MARGIN = 5.0
+REPORT_MARGIN = 5.0
 """Seconds before a state times out in which the agent reports that nothing was done."""
 
 
@@ -39,7 +39,7 @@ class RetryBudget:
         return self._failures + self._waits < self._tries
 
 
-def latest(order: Order) -> float:
+def give_up_at(order: Order) -> float:
     """When to give up an order that was received just now and that the provider does not accept: before the state
     times out, so that the agent reports it. By the monotonic clock: the agent's wall clock may be wrong."""
-    return time.monotonic() + order.timeout - max(MARGIN, order.timeout / 10)
+    return time.monotonic() + order.timeout - max(REPORT_MARGIN, order.timeout / 10)

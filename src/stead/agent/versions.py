@@ -14,7 +14,7 @@ CURRENT = "current"
 
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
-PAUSE = 0.05
+POLL_INTERVAL = 0.05
 """Seconds before another try for the turn."""
 
 
@@ -49,12 +49,12 @@ class InstalledVersions:
         """Whether it is one's turn to end the other of two agents; whoever dies with it has it no longer."""
         with (self.folder / ".turn").open("w") as file:
             until = asyncio.get_running_loop().time() + patience
-            while not (has := _taken(file.fileno())) and asyncio.get_running_loop().time() < until:
-                await asyncio.sleep(PAUSE)
+            while not (has := _try_lock(file.fileno())) and asyncio.get_running_loop().time() < until:
+                await asyncio.sleep(POLL_INTERVAL)
             yield has
 
 
-def _taken(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Response
 
 from stead.api.routing import QueriesDep, router
-from stead.telemetry.exposition import KIND
+from stead.telemetry.exposition import CONTENT_TYPE
 
 routes = router("health")
 
@@ -17,4 +17,4 @@ routes = router("health")
 )
 async def read_metrics(queries: QueriesDep) -> Response:
     """What this server and its controller count, and the cell in numbers. For whoever may see the whole cell."""
-    return Response(await queries.metrics(), media_type=KIND)
+    return Response(await queries.metrics(), media_type=CONTENT_TYPE)

@@ -15,10 +15,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stead.api.problems import FieldError, ProblemResponse
-from stead.origin import HERE, Origin
+from stead.origin import Origin, current_origin
 from stead.schema import place_of
 from stead.telemetry import metrics, tracing
-from stead.telemetry.context import about
+from stead.telemetry.context import log_context
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class RequestIds:
         given = Headers(scope=scope).get("x-request-id", "")
         id = given if _ID.fullmatch(given) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = id
-        HERE.set(Origin(scope["client"][0] if scope.get("client") else "", id))
+        current_origin.set(Origin(scope["client"][0] if scope.get("client") else "", id))
         began = time.perf_counter()
 
         span: tracing.Span | None = None
@@ -58,7 +58,7 @@ class RequestIds:
                 headers.setdefault("Cache-Control", "no-store")  # what is true now may not be in a second
             await send(message)
 
-        with about(request_id=id):
+        with log_context(request_id=id):
             if scope["path"] in QUIET or not tracing.on():
                 await self.app(scope, receive, sending)
                 return

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from stead.application.unavailable import AWAY
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.rows import Actor
-from stead.origin import HERE, Origin
+from stead.origin import Origin, current_origin
 from stead.store import Store
 
 log = logging.getLogger(__name__)
@@ -51,10 +51,10 @@ class RejectionLog:
 
     async def not_known(self, says: str) -> None:
         """Somebody has shown what does not say who they are."""
-        here = HERE.get()
+        here = current_origin.get()
         says = says[:LONGEST]
         if not self._fits("", (here.address if here else "", says)):
-            HERE.set(Origin(MANY, ""))
+            current_origin.set(Origin(MANY, ""))
             says = f"{LINES} different ones failed within a minute: others are counted here"
         await self._tell(CELL, "session", "", "login", Actor.USER, "", [{"code": NOT_KNOWN, "says": says}])
 

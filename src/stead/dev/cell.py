@@ -49,7 +49,7 @@ CELL = "dev"
 DATABASE = "stead"
 GRACE = 5.0
 """Seconds for one of our own to come to its end."""
-LOOK = 0.2
+CHECK_INTERVAL = 0.2
 """Seconds between two looks at whether all of them still run."""
 
 
@@ -242,7 +242,7 @@ class Cell:
     def watch(self) -> None:
         """For ever: start again what has ended by itself."""
         while True:
-            time.sleep(LOOK)
+            time.sleep(CHECK_INTERVAL)
             for server in [self.postgres, self.nats, *self.own]:
                 if not server.running:
                     self._again(server)

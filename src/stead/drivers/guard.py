@@ -20,20 +20,20 @@ from stead.drivers.base import (
     Driver,
     DriverError,
     FoundObject,
-    Logs,
+    LogDriver,
+    LogTail,
     Member,
     ObservedObject,
     PermanentError,
     RecoveringDriver,
     Result,
     RetryableError,
-    Tail,
 )
 from stead.secrets import KNOWN, scrub
 
 log = logging.getLogger(__name__)
 
-WRONG = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
+CONVERSION_ERRORS = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
 """What it may come to where something cannot be written, or be read as what it should be."""
 
 _found = msgspec.json.Decoder(FoundObject)
@@ -96,18 +96,18 @@ class Guarded:
 class GuardedLogs(Guarded):
     """A driver that knows logs, without secrets in them."""
 
-    def __init__(self, driver: Driver, logs: Logs) -> None:
+    def __init__(self, driver: Driver, logs: LogDriver) -> None:
         super().__init__(driver)
         self._logs = logs
 
-    async def logs(self, member: Member, lines: int, since: str = "") -> Tail:
+    async def logs(self, member: Member, lines: int, since: str = "") -> LogTail:
         """As the driver does it."""
         return await _clean(self._logs.logs(member, lines, since))
 
 
 def guarded(driver: Driver) -> Guarded:
     """A driver without secrets in what it says, which knows logs if the driver does."""
-    return GuardedLogs(driver, driver) if isinstance(driver, Logs) else Guarded(driver)
+    return GuardedLogs(driver, driver) if isinstance(driver, LogDriver) else Guarded(driver)
 
 
 def _about[T: Result | ObservedObject](members: Sequence[Member], answer: Any, kind: type[T]) -> list[T]:
@@ -118,7 +118,7 @@ def _about[T: Result | ObservedObject](members: Sequence[Member], answer: Any, k
         if [part.path for part in parts] == [member.path for member in members]:
             return parts
         why = "it is not about the members that were asked for"
-    except WRONG as error:
+    except CONVERSION_ERRORS as error:
         why = str(error)
     raise RetryableError(f"the driver's answer makes no sense: {why[:300]}", unknown=True)
 
@@ -131,7 +131,7 @@ def in_order(answer: Any) -> list[FoundObject]:
     for one in answer:
         try:
             found.append(_found.decode(msgspec.json.encode(one)))
-        except WRONG as error:
+        except CONVERSION_ERRORS as error:
             if times := _left_out():
                 log.warning("%d objects of an inventory were left out; the last: %s: %r", times, error, one)
     return found

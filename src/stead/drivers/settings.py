@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from stead.secrets import NOTHING, Secret, named
+from stead.secrets import NO_SECRET, Secret, named
 
 KEY = "secrets_key"
 """Beside the driver's own settings: the file of the key that opens sealed secrets."""
@@ -45,4 +45,4 @@ def _convert(key: str, kind: type[Any], value: Any) -> Any:
         return value
     if not isinstance(value, str):
         raise ValueError("it is a secret, which is named by a text")
-    return Secret(named(value, key)) if value else NOTHING
+    return Secret(named(value, key)) if value else NO_SECRET

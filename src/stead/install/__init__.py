@@ -1,6 +1,6 @@
 """Stead on one machine as services of systemd: what is written, what is run, and how it goes away again."""
 
-from stead.install.doing import Action, InstallFailed, apply, remove
+from stead.install.execution import Action, InstallFailed, apply, remove
 from stead.install.plan import Plan, Wanted, plan
 
 __all__ = ["Action", "InstallFailed", "Plan", "Wanted", "apply", "plan", "remove"]

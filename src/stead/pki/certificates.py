@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID, ObjectIdentifier
 SKEW = timedelta(minutes=5)
 """By so much clocks may differ."""
 
-LONGEST_NAME = 64
+MAX_NAME_CHARS = 64
 """Characters of a common name."""
 
 
@@ -209,7 +209,7 @@ def _begin(
 
 def _name(name: str) -> x509.Name:
     kind: ObjectIdentifier = NameOID.COMMON_NAME
-    return x509.Name([x509.NameAttribute(kind, name[:LONGEST_NAME])])
+    return x509.Name([x509.NameAttribute(kind, name[:MAX_NAME_CHARS])])
 
 
 def _host(host: str) -> x509.GeneralName:

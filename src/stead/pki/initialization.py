@@ -25,7 +25,7 @@ YEARS_10, YEAR = 3650, 365
 SYSTEM_MAY = Permissions(("$SYS.REQ.CLAIMS.UPDATE", "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP"), ("_INBOX.>",))
 """What a controller may do in the account of the system: say who is revoked, and ask who is."""
 
-LONGEST_LINE = 1_000_000
+MAX_LINE_BYTES = 1_000_000
 """Bytes that a client may say when it connects: its claims name every subject that it may use."""
 
 SETTINGS = """\
@@ -124,7 +124,7 @@ def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> Initializ
             "nats.conf": SETTINGS.format(
                 cell=cell,
                 listen=f"0.0.0.0:{port}",
-                line=LONGEST_LINE,
+                line=MAX_LINE_BYTES,
                 system=system.public,
                 system_jwt=claims.account(signs_accounts, system.public, "SYS"),
                 account=account.public,

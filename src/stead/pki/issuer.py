@@ -23,7 +23,7 @@ from stead.pki.nkeys import Key, Role, signed_by
 ISSUER, ISSUER_KEY, ISSUING = "issuer.pem", "issuer.key", "issuing.json"
 SYSTEM = "system.creds"
 
-LARGEST_REQUEST = 10_000
+MAX_REQUEST_CHARS = 10_000
 """Characters of a request for a certificate."""
 
 
@@ -77,7 +77,7 @@ class CredentialIssuer:
         self, name: str, user_key: str, request: str, may: Permissions, lifetime: float, now: float
     ) -> IssuedCredentials:
         """Claims and a certificate for the holder of these keys, for so many seconds from now, a Unix time."""
-        if len(request) > LARGEST_REQUEST:
+        if len(request) > MAX_REQUEST_CHARS:
             raise ValueError("the request for a certificate is too long")
         public = certificates.requested(request)
         expires_at = now + lifetime

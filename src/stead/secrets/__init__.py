@@ -5,7 +5,7 @@ this process alone, and is taken out of every error and every line of the log.
 """
 
 from stead.secrets.scrubbing import KNOWN, scrub
-from stead.secrets.secret import NOTHING, Secret
+from stead.secrets.secret import NO_SECRET, Secret
 from stead.secrets.sources import UnreadableSecret, named
 
-__all__ = ["KNOWN", "NOTHING", "Secret", "UnreadableSecret", "named", "scrub"]
+__all__ = ["KNOWN", "NO_SECRET", "Secret", "UnreadableSecret", "named", "scrub"]

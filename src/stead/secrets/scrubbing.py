@@ -20,10 +20,10 @@ from urllib.parse import quote, quote_plus
 HIDDEN = "***"
 """What stands where a secret was."""
 
-SHORTEST = 4
+MIN_SECRET_CHARS = 4
 """Characters below which a value is too common to be looked for: it would blot out half of every text."""
 
-MOST = 1000
+MAX_SECRETS = 1000
 """Values that are known at a time; with more, the oldest are forgotten."""
 
 
@@ -38,7 +38,7 @@ def forms(value: str) -> Iterator[str]:
         padded = bytes(before) + raw
         whole = padded[: len(padded) // 3 * 3]
         encoded = base64.b64encode(whole).decode()[4 if before else 0 :]
-        if len(encoded) >= 2 * SHORTEST:
+        if len(encoded) >= 2 * MIN_SECRET_CHARS:
             yield encoded
             yield encoded.replace("+", "-").replace("/", "_")
 
@@ -53,11 +53,11 @@ class KnownSecrets:
 
     def remember(self, value: str) -> None:
         """From now on it is taken out."""
-        if len(value) < SHORTEST or value in self._values:
+        if len(value) < MIN_SECRET_CHARS or value in self._values:
             return
         with self._lock:
             self._values[value] = None
-            while len(self._values) > MOST:
+            while len(self._values) > MAX_SECRETS:
                 del self._values[next(iter(self._values))]
             # The longest first: a form may be the beginning of another.
             every = sorted({form for known in self._values for form in forms(known)}, key=len, reverse=True)

@@ -13,7 +13,7 @@ from stead.secrets.sources import Source, UnreadableSecret
 
 log = logging.getLogger(__name__)
 
-AGAIN = 5.0
+RELOAD_INTERVAL = 5.0
 """Seconds between two readings at the least, however often a provider says that a secret is wrong."""
 
 
@@ -28,7 +28,7 @@ class Secret:
         self._source = source
         self._value: str | None = None
         self._read_at = 0.0
-        self._again = AGAIN if again is None else again
+        self._again = RELOAD_INTERVAL if again is None else again
         self._clock = clock
         self._lock = threading.Lock()
 
@@ -88,5 +88,5 @@ class Secret:
         return self
 
 
-NOTHING = Secret(None)
+NO_SECRET = Secret(None)
 """Where none is given."""

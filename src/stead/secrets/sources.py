@@ -18,7 +18,7 @@ from stead.secrets.sealing import SEALED, SealingKeys
 TIMEOUT = 10.0
 """Seconds that a command has."""
 
-LARGEST = 64 * 1024
+MAX_FILE_BYTES = 64 * 1024
 """Bytes that a secret may have."""
 
 LINE = 200
@@ -86,7 +86,7 @@ def _from_file(path: str) -> Source:
         try:
             private(Path(path))
             with Path(path).open("rb") as file:
-                return _text(file.read(LARGEST + 1), path)
+                return _text(file.read(MAX_FILE_BYTES + 1), path)
         except OSError as error:
             raise UnreadableSecret(f"cannot read {path}: {error.strerror}") from None
 
@@ -155,6 +155,6 @@ def _text(content: bytes, where: str) -> str:
 def _fit(value: str, where: str) -> str:
     if not value:
         raise UnreadableSecret(f"{where} is empty")
-    if len(value.encode()) > LARGEST:
-        raise UnreadableSecret(f"{where} is longer than {LARGEST} bytes")
+    if len(value.encode()) > MAX_FILE_BYTES:
+        raise UnreadableSecret(f"{where} is longer than {MAX_FILE_BYTES} bytes")
     return value

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from stead.origin import parts
+from stead.origin import address_and_request
 from stead.store.statements import StorePart
 
 MAX_POSITION = 2**62
@@ -31,7 +31,7 @@ class Journal(StorePart):
     ) -> None:
         """Tell the journal of a refusal."""
         await self._sql.execute(
-            "append_rejection", path, kind, principal, action, state, dict(reasons), actor, *parts()
+            "append_rejection", path, kind, principal, action, state, dict(reasons), actor, *address_and_request()
         )
 
     async def number(self, most: int = 5000) -> tuple[int, int, list[str]]:

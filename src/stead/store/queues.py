@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from stead.origin import parts
+from stead.origin import address_and_request
 from stead.store.commit import Conflict, conflict_of
 from stead.store.pages import MAX_PAGE_BYTES
 from stead.store.statements import StorePart
@@ -17,20 +17,20 @@ class Queues(StorePart):
 
     async def enqueue(self, wait: Mapping[str, Any]) -> int | Conflict:
         """Put a request into a queue, which is made where there is none; its place there, or why not."""
-        answer = await self._sql.value("enqueue", dict(wait), *parts())
+        answer = await self._sql.value("enqueue", dict(wait), *address_and_request())
         return answer["position"] if "position" in answer else conflict_of(wait["path"], answer)
 
     async def leave(
         self, operation: UUID, outcome: str, reasons: Sequence[Mapping[str, str]], principal: str, actor: str
     ) -> bool:
         """End one that waits before it has begun; False where it does not wait any more."""
-        values = operation, outcome, list(reasons), principal, actor, *parts()
+        values = operation, outcome, list(reasons), principal, actor, *address_and_request()
         left: bool = await self._sql.value("leave_queue", *values)
         return left
 
     async def promote(self, operation: UUID, principal: str, actor: str) -> bool:
         """Put one that waits first; False where it does not wait any more."""
-        return bool(await self._sql.fetch("promote_queued", operation, principal, actor, *parts()))
+        return bool(await self._sql.fetch("promote_queued", operation, principal, actor, *address_and_request()))
 
     async def read_head(self, queue: str) -> Mapping[str, Any] | None:
         """Who is next in a queue."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import asyncpg
 
-from stead.origin import parts
+from stead.origin import address_and_request
 from stead.store.connections import Connections
 
 _SQL = files("stead.store") / "sql"
@@ -43,7 +43,7 @@ class Statements:
     async def fetch_audited(self, name: str, *values: Any) -> list[asyncpg.Record]:
         """The rows of a statement that writes to the journal: its lines get the origin of the current request."""
         async with self.transaction() as sql:
-            await sql.execute("set_origin", *parts())
+            await sql.execute("set_origin", *address_and_request())
             return await sql.fetch(name, *values)
 
     @asynccontextmanager

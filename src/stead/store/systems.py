@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from stead.origin import parts
+from stead.origin import address_and_request
 from stead.store.statements import StorePart
 
 
@@ -31,4 +31,4 @@ class Systems(StorePart):
 
     async def cancel_concurrent(self, operation: UUID, principal: str, actor: str) -> bool:
         """Give one up; False where somebody has done so before."""
-        return bool(await self._sql.value("cancel_concurrent", operation, principal, actor, *parts()))
+        return bool(await self._sql.value("cancel_concurrent", operation, principal, actor, *address_and_request()))

@@ -27,7 +27,7 @@ class TraceContext:
 
 
 @contextmanager
-def about(**words: str) -> Iterator[None]:
+def log_context(**words: str) -> Iterator[None]:
     """What is done meanwhile is about this; words that are empty say nothing."""
     token = _words.set({**(_words.get() or {}), **{name: word for name, word in words.items() if word}})
     try:
@@ -36,13 +36,13 @@ def about(**words: str) -> Iterator[None]:
         _words.reset(token)
 
 
-def note(**words: str) -> None:
+def add_context(**words: str) -> None:
     """Say more of what is being done; whoever has begun it knows it then, too."""
     there = _words.get()
     if there is not None:
         there.update({name: word for name, word in words.items() if word})
 
 
-def known() -> Mapping[str, str]:
+def current_context() -> Mapping[str, str]:
     """What is known of what is being done here."""
     return _words.get() or {}

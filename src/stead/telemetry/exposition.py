@@ -18,15 +18,15 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from stead.telemetry.metrics import REGISTRY
 
-KIND = CONTENT_TYPE_PLAIN_0_0_4
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 SOCKET = "STEAD_METRICS_SOCKET"
 """The variable that tells a controller where its server asks it."""
 
-PATIENCE = 2.0
+SCRAPE_TIMEOUT = 2.0
 """Seconds that another process may take to answer."""
 
-PAUSE = 1.0
+RETRY_PAUSE = 1.0
 """Seconds between two looks whether a port is free."""
 
 
@@ -87,10 +87,10 @@ async def serve_socket(path: Path) -> AsyncIterator[None]:
         server.close()
 
 
-async def asked_at(path: Path) -> str | None:
+async def scrape_socket(path: Path) -> str | None:
     """The metrics of another process; None where it does not answer."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(SCRAPE_TIMEOUT):
             reader, writer = await asyncio.open_unix_connection(str(path))
             try:
                 return (await reader.read()).decode()
@@ -111,4 +111,4 @@ def serve_when_free(host: str, port: int) -> None:
         try:
             return serve(host, port)
         except OSError:
-            time.sleep(PAUSE)
+            time.sleep(RETRY_PAUSE)

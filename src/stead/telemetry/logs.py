@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 
 from stead.secrets.scrubbing import HIDDEN, ScrubbingFormatter, install_hooks, scrub
-from stead.telemetry.context import known
+from stead.telemetry.context import current_context
 
 FORMAT = "STEAD_LOG_FORMAT"
 """The variable that says how lines are written."""
@@ -23,7 +23,7 @@ class Text(ScrubbingFormatter):
     def format(self, record: logging.LogRecord) -> str:
         """As usual, with the request."""
         line = super().format(record)
-        request = known().get("request_id", "")
+        request = current_context().get("request_id", "")
         first, newline, rest = line.partition("\n")
         return f"{first} [{request}]{newline}{rest}" if request else line
 
@@ -44,7 +44,7 @@ class Json(logging.Formatter):
             "part": self.part,
             "logger": record.name,
             "message": record.getMessage(),
-            **known(),
+            **current_context(),
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
@@ -52,7 +52,7 @@ class Json(logging.Formatter):
         return json.dumps({name: scrub(value) for name, value in line.items()}, ensure_ascii=False)
 
 
-def without_trace(record: logging.LogRecord) -> bool:
+def drop_traceback(record: logging.LogRecord) -> bool:
     """One line is enough where a database is away: everybody who wants something of it says so."""
     if record.exc_info and record.exc_info[1] is not None:
         record.msg, record.args = f"{record.getMessage()}: {record.exc_info[1]!r}", ()
@@ -66,6 +66,6 @@ def begin(part: str, form: str) -> None:
     text = Text("%(asctime)s %(levelname)s %(name)s %(message)s")
     to_stderr.setFormatter(Json(part) if form == "json" else text)
     logging.basicConfig(level=os.environ.get("STEAD_LOG", "INFO"), handlers=[to_stderr])
-    logging.getLogger("asyncpg.pool").addFilter(without_trace)
+    logging.getLogger("asyncpg.pool").addFilter(drop_traceback)
     os.environ[FORMAT] = form  # for the controller that a server starts
     install_hooks()

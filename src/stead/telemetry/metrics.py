@@ -79,8 +79,8 @@ def _larger(one: float, other: float) -> float:
 REGISTRY = Registry()
 ProcessCollector(registry=REGISTRY)
 
-QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-SLOW = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+FAST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+SLOW_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 
 def _counter(name: str, says: str, *labels: str) -> Counter:
@@ -101,7 +101,7 @@ BUILD.labels(__version__, platform.python_version()).set(1)
 # Requests
 
 REQUESTS = _counter("http_requests_total", "Requests that were answered.", "method", "route", "status")
-ANSWERS = _histogram("http_answer_seconds", "Until the answer to a request began.", QUICK, "method", "route")
+ANSWERS = _histogram("http_answer_seconds", "Until the answer to a request began.", FAST_BUCKETS, "method", "route")
 ADMISSIONS = _counter(
     "admissions_total",
     "Changes that were asked for: accepted, or refused with a code. One that joins another or waits is accepted.",
@@ -138,7 +138,7 @@ CERTIFICATE_EXPIRY = _gauge(
     "certificate",
 )
 POOL = _gauge("database_connections", "Connections of this process to the database.", "state")
-POOL_MOST = _gauge("database_connections_most", "So many there may be.")
+POOL_MAX = _gauge("database_connections_most", "So many there may be.")
 
 # The cell as a whole, as its database has it
 
@@ -176,6 +176,6 @@ OF_CELL = (*CELL, DATABASE, READING, AGENTS)
 
 IN_HAND = _gauge("agent_orders_in_hand", "Orders that an agent takes or carries out.")
 CALLS = _counter("driver_calls_total", "Calls to drivers.", "verb", "outcome")
-CALL_TIME = _histogram("driver_call_seconds", "How long calls to drivers took.", SLOW, "verb")
+CALL_TIME = _histogram("driver_call_seconds", "How long calls to drivers took.", SLOW_BUCKETS, "verb")
 THROTTLED = _counter("driver_throttled_total", "Calls that a provider refused because there were too many.")
 LOST = _counter("agent_custody_lost_total", "Orders whose custody an agent lost while it worked.")

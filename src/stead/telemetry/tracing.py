@@ -43,7 +43,7 @@ class Tracer(Protocol):
         """How another process names the one that this task is in."""
 
 
-class _Nothing:
+class _NoSpan:
     traceparent = ""
 
     def rename(self, name: str) -> None:
@@ -53,7 +53,7 @@ class _Nothing:
         """There is none."""
 
 
-_NOTHING = _Nothing()
+_NO_SPAN = _NoSpan()
 _tracer: Tracer | None = None
 
 
@@ -81,7 +81,7 @@ def span(name: str, parent: str = "", since: float = 0.0, **attributes: str) -> 
     It began before, where it is `since` a time.
     """
     if _tracer is None:
-        yield _NOTHING
+        yield _NO_SPAN
         return
     found, held = _tracer.begin(name, parent, since or time.time(), attributes)
     try:

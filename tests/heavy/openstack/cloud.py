@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import httpx
 
-from stead.dev.children import PATIENCE, NotStarted, Server, free_port, signal_process
+from stead.dev.children import START_TIMEOUT, NotStarted, Server, free_port, signal_process
 from tests.heavy.openstack.packages import environment
 from tests.heavy.openstack.settings import PASSWORD, REGION, settings
 
@@ -73,7 +73,7 @@ class Part(Server):
         """The whole group that began with it."""
         super().keep(None if pid is None else -pid)
 
-    def end(self, with_signal: signal.Signals, patience: float = PATIENCE) -> None:
+    def end(self, with_signal: signal.Signals, patience: float = START_TIMEOUT) -> None:
         if self.process is not None:
             signal_process(self.pid, with_signal, group=True)
         super().end(with_signal, patience)

@@ -84,7 +84,7 @@ async def _server(place: Place, listening: Listening, entry: Authenticator) -> N
         command = [*_own_command(), "controller", *place.words()]
         with TemporaryDirectory(prefix="stead-metrics-") as folder:
             socket = Path(folder) / "socket"  # its path may have about a hundred characters
-            config = listening.config(replace(application, beside=partial(exposition.asked_at, socket)))
+            config = listening.config(replace(application, beside=partial(exposition.scrape_socket, socket)))
             told = {**place.addresses(), exposition.SOCKET: str(socket)}
             config.load()
             tasks = [asyncio.create_task(_beside(command, told))]

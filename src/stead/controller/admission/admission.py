@@ -30,12 +30,12 @@ from stead.lifecycle.decision import Code, Outcome, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict
 from stead.lifecycle.rows import Actor, StateClass
-from stead.origin import HERE
+from stead.origin import current_origin
 from stead.store import Conflict, Row
 from stead.store.commit import LANE
 from stead.store.decision_template import OperationStart
 from stead.telemetry import metrics, tracing
-from stead.telemetry.context import TraceContext, known, note
+from stead.telemetry.context import TraceContext, add_context, current_context
 
 
 class Admission:
@@ -51,7 +51,7 @@ class Admission:
         with tracing.span("admit", path=request.path, action=request.action):
             answer = await self._admit(request, authorized)
         if isinstance(answer, Accepted):
-            note(operation=answer.operation, path=request.path)
+            add_context(operation=answer.operation, path=request.path)
             metrics.ADMISSIONS.labels("accepted", "").inc()
         else:
             code = answer.code if isinstance(answer, Rejection) else Code.NOT_FOUND
@@ -256,14 +256,14 @@ class Admission:
             new=self._new(request) if may_be_new(self.executor.kinds[request.kind], request.action) else None,
             read=request.row,
             facts=request.facts,
-            origin=HERE.get(),
+            origin=current_origin.get(),
             kind=request.kind,
             deploys=request.deploys or (),
         )
 
     def _begin(self, request: ActionRequest, authorized: Authorized, queue: str) -> OperationStart:
         id = uuid4()
-        trail = TraceContext(known().get("request_id", ""), tracing.current())
+        trail = TraceContext(current_context().get("request_id", ""), tracing.current())
         self.executor.request_contexts.note(str(id), trail)
         return OperationStart(
             id,

@@ -17,7 +17,7 @@ from stead.lifecycle.decide.group import makes
 from stead.lifecycle.decision import Code, Outcome, Reason, Rejection
 from stead.lifecycle.events import Cancel
 from stead.lifecycle.rows import Actor
-from stead.origin import HERE
+from stead.origin import current_origin
 from stead.store.commit import CommitResult
 
 RETRYABLE = (Outcome.FAILED, Outcome.UNKNOWN, Outcome.ROLLED_BACK, Outcome.CANCELLED, Outcome.REJECTED)
@@ -72,7 +72,9 @@ class OperationCommands:
                 return _accepted_of(record)
         if "place" in record["request"] and not record["outcome"]:
             return await self._cancel_beside(record, principal, actor)
-        told = TransitionInput(record["path"], Cancel(str(operation), actor), principal=principal, origin=HERE.get())
+        told = TransitionInput(
+            record["path"], Cancel(str(operation), actor), principal=principal, origin=current_origin.get()
+        )
         answer = await self.executor.apply_one(told)
         if isinstance(answer, Applied):
             return _accepted_of(record, joined=answer.decision.joined)

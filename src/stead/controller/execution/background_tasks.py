@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from stead.origin import nowhere
+from stead.origin import detached_context
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class BackgroundTasks:
 
     def begin(self, work: Coroutine[Any, Any, Any]) -> None:
         """Have it done."""
-        task = asyncio.create_task(work, context=nowhere())
+        task = asyncio.create_task(work, context=detached_context())
         self.tasks.add(task)
         task.add_done_callback(self._over)
 

@@ -20,7 +20,7 @@ def watched(store: Store, bus: Bus, identity: Identity | None) -> Iterator[None]
         used, idle, most = store.connections()
         metrics.POOL.labels("used").set(used)
         metrics.POOL.labels("idle").set(idle)
-        metrics.POOL_MOST.set(most)
+        metrics.POOL_MAX.set(most)
         metrics.BUS.set(bus.connected)
         metrics.CLOCK_OFFSET.set(store.clock.offset)
         for name, until in _expiries(bus, identity).items():

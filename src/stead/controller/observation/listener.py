@@ -21,7 +21,7 @@ from stead.lifecycle import events
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.rows import Trigger
 from stead.telemetry import metrics, tracing
-from stead.telemetry.context import about
+from stead.telemetry.context import log_context
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ def _tell(reports: Sequence[Report]) -> None:
     """Say what was applied, of what somebody has asked for; and to whom it belongs, where traces are collected."""
     for report in reports:
         if report.request_id or report.traceparent:
-            with about(request_id=report.request_id, lane=report.lane, agent=report.agent):
+            with log_context(request_id=report.request_id, lane=report.lane, agent=report.agent):
                 log.info("what became of order %d is applied: %d told", report.order, len(report.results))
 
 

@@ -24,7 +24,7 @@ from botocore.session import Session
 
 from stead.drivers.base import DriverError, RetryableError
 from stead.drivers.ec2.errors import DeadlineError, meaning
-from stead.drivers.ec2.login import WRONG, Login
+from stead.drivers.ec2.login import INVALID_CREDENTIALS, Login
 
 THREADS = 16
 """Calls at a time. EC2 grants fewer in the long run."""
@@ -144,7 +144,7 @@ class Calls:
             return getattr(self._client, operation)(**parameters)
         except ClientError as error:
             self._login.hide()
-            if error.response.get("Error", {}).get("Code") in WRONG and self._login.renewed():
+            if error.response.get("Error", {}).get("Code") in INVALID_CREDENTIALS and self._login.renewed():
                 raise RetryableError("the credentials have changed", after=0.1, detail=repr(error)) from error
             raise
         except Exception:

@@ -20,7 +20,7 @@ from stead.drivers.ec2.login import Login
 from stead.drivers.ec2.networks import Networks
 from stead.drivers.ec2.offers import Offers
 from stead.drivers.ec2.securitygroups import SecurityGroups
-from stead.secrets import NOTHING, Secret
+from stead.secrets import NO_SECRET, Secret
 
 
 class Kind(Protocol):
@@ -52,11 +52,11 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """As the lane has it; it makes no difference here."""
     profile: str = ""
     """Of the shared credentials and configuration files; without it, the default chain of boto3 is used."""
-    access_key_id: Secret = NOTHING
+    access_key_id: Secret = NO_SECRET
     """Of an access key, instead of a profile. It changes together with its secret, and so is named like one."""
-    secret_access_key: Secret = NOTHING
+    secret_access_key: Secret = NO_SECRET
     """With `access_key_id`: its secret."""
-    session_token: Secret = NOTHING
+    session_token: Secret = NO_SECRET
     """With `access_key_id`: the token of credentials that last for a while."""
     endpoint_url: str = ""
     """Where the interface is, if not at Amazon's own address for the region."""

@@ -32,7 +32,7 @@ THROTTLING = frozenset(
 )
 """There were too many calls, and this one was not looked at."""
 
-FULL = frozenset(
+NO_CAPACITY = frozenset(
     (
         "InsufficientCapacity",
         "InsufficientHostCapacity",
@@ -69,10 +69,10 @@ MISMATCH = "IdempotentParameterMismatch"
 DEPENDENT = "DependencyViolation"
 """Something else needs it, and has to go first."""
 
-PAUSE = 2.0
+THROTTLE_PAUSE = 2.0
 """Seconds to wait where there were too many calls and EC2 did not say how long; in them it grants four launches."""
 
-PAUSE_FULL = 10.0
+CAPACITY_PAUSE = 10.0
 """Seconds to wait where there was no room."""
 
 # Raised before anything was sent.
@@ -138,9 +138,9 @@ def _answered(response: Any) -> DriverError:
     detail = f"{about.status} {said.code}, request {about.request}"
     if said.code in THROTTLING:
         asked = about.headers.get("retry-after", "")
-        return ThrottledError(message, after=float(asked) if asked.isdecimal() else PAUSE, detail=detail)
-    if said.code in FULL:
-        return RetryableError(message, after=PAUSE_FULL, detail=detail)
+        return ThrottledError(message, after=float(asked) if asked.isdecimal() else THROTTLE_PAUSE, detail=detail)
+    if said.code in NO_CAPACITY:
+        return RetryableError(message, after=CAPACITY_PAUSE, detail=detail)
     if said.code in STALE:
         return RetryableError(message, detail=detail)
     if about.status >= 500:

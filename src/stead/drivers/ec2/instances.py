@@ -49,7 +49,7 @@ from stead.lifecycle.rows import ABSENT, BROKEN
 LIMIT = 100
 """Members in one call. EC2 takes 200 values in a filter."""
 
-AT_ONCE = 4
+MAX_CONCURRENT_CALLS = 4
 """Launches at the same time. EC2 grants a handful, and then two a second."""
 
 PAGE = 1000
@@ -123,7 +123,7 @@ class Instances:
 
     async def _launch_all(self, task: Task, parts: Iterable[Part]) -> list[list[Result] | BaseException]:
         """A few at a time. When EC2 says that there are too many, the rest is not sent."""
-        turn = asyncio.Semaphore(AT_ONCE)
+        turn = asyncio.Semaphore(MAX_CONCURRENT_CALLS)
         over: list[ThrottledError] = []
 
         async def launch(part: Part) -> list[Result]:

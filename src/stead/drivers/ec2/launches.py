@@ -33,7 +33,7 @@ from stead.drivers.base import Member
 from stead.drivers.ec2.wire import (
     COUNT_TAG,
     LAUNCH_TAG,
-    LONGEST_TAG,
+    MAX_TAG_CHARS,
     NAME_TAG,
     OWNER_TAG,
     PATH_TAG,
@@ -131,7 +131,7 @@ def _tags(member: Member, launch: Launch | None, owner: str) -> dict[str, str]:
     ours = {OWNER_TAG: owner, LAUNCH_TAG: launch.token, COUNT_TAG: str(launch.count)}
     if launch.count == 1:
         return labels(member, owner) | ours
-    group = launch.path.rpartition("/")[2][:LONGEST_TAG]
+    group = launch.path.rpartition("/")[2][:MAX_TAG_CHARS]
     return {**ours, PATH_TAG: whole(launch.path), NAME_TAG: group}
 
 

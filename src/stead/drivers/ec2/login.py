@@ -11,9 +11,9 @@ from typing import Any
 from botocore.credentials import CredentialProvider, Credentials, ReadOnlyCredentials
 from botocore.session import Session
 
-from stead.secrets import KNOWN, NOTHING, Secret
+from stead.secrets import KNOWN, NO_SECRET, Secret
 
-WRONG = frozenset(
+INVALID_CREDENTIALS = frozenset(
     (
         "AuthFailure",
         "ExpiredToken",
@@ -31,7 +31,7 @@ WRONG = frozenset(
 class Login:
     """An access key, or none of its own."""
 
-    def __init__(self, key: Secret = NOTHING, secret: Secret = NOTHING, token: Secret = NOTHING) -> None:
+    def __init__(self, key: Secret = NO_SECRET, secret: Secret = NO_SECRET, token: Secret = NO_SECRET) -> None:
         self._parts = (key, secret, token)
         self._here = threading.local()
         self._found: Any = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from stead.drivers.base import nearest
+from stead.drivers.base import closest_names
 from stead.drivers.ec2.calls import Calls, Task
 from stead.drivers.ec2.errors import RejectedError
 from stead.drivers.ec2.wire import having
@@ -19,7 +19,7 @@ OURS = ("self", "amazon")
 PAGE = 1000
 """Instance types on a page, at most."""
 
-SHORTEST = 4
+MIN_NAME_CHARS = 4
 """Letters that a name has to begin with, to be compared with Amazon's: there are very many."""
 
 
@@ -69,7 +69,7 @@ class Offers:
     async def _lacks_type(self, task: Task, name: str) -> list[str] | None:
         if name in await self._types(task, name):
             return None
-        return nearest(name, await self._types(task))
+        return closest_names(name, await self._types(task))
 
     async def _types(self, task: Task, *names: str) -> list[str]:
         only = {"Filters": [having("instance-type", names)]} if names else {}
@@ -86,13 +86,13 @@ class Offers:
         except RejectedError as error:
             if not error.code.startswith("InvalidAMIID."):
                 raise
-        return nearest(id, [image.image_id for image in await self._images(task, Owners=["self"])])
+        return closest_names(id, [image.image_id for image in await self._images(task, Owners=["self"])])
 
     async def _near(self, task: Task, name: str) -> list[str]:
         images = await self._images(task, Owners=["self"])
-        if len(start := name[: 2 * len(name) // 3].partition("*")[0]) >= SHORTEST:
+        if len(start := name[: 2 * len(name) // 3].partition("*")[0]) >= MIN_NAME_CHARS:
             images += await self._images(task, Owners=["amazon"], Filters=[having("name", [f"{start}*"])])
-        return nearest(name, sorted({image.name for image in images}))
+        return closest_names(name, sorted({image.name for image in images}))
 
     async def _images(self, task: Task, **asked: object) -> list[Image]:
         return await self._calls.list(task, Image, "describe_images", "Images", **asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from stead.drivers.base import Member, Result
-from stead.drivers.ec2.wire import GOING, WORDS, Instance
+from stead.drivers.ec2.wire import TERMINATING, WORDS, Instance
 from stead.lifecycle.rows import ABSENT
 
 
@@ -76,7 +76,7 @@ def settled(verb: Verb, member: Member, instance: Instance | None) -> Result | N
 def launched(member: Member, instance: Instance) -> Result:
     """EC2 made it, now or in an earlier call."""
     id, state = instance.instance_id, instance.state.name
-    if state in GOING:
+    if state in TERMINATING:
         return refused(member, id, GONE)
     if state not in WORDS:
         return refused(member, id, f"it was made, and is {state}")

@@ -21,10 +21,10 @@ COUNT_TAG = "stead:count"
 NAME_TAG = "Name"
 """What the console shows."""
 
-LONGEST_TAG = 256
-LONGEST_CLIENT_TOKEN = 64
+MAX_TAG_CHARS = 256
+MAX_CLIENT_TOKEN_CHARS = 64
 
-GOING = ("shutting-down", "terminated")
+TERMINATING = ("shutting-down", "terminated")
 AVAILABLE = "Available"
 """The lifecycle's word for what VMs share, where a VM runs."""
 WORDS = {
@@ -107,12 +107,12 @@ class Changes(Struct, rename="pascal"):
 def labels(member: Member, owner: str) -> dict[str, str]:
     """The tags of what is made for a member. They come with it, in the call that makes it."""
     name = str(member.spec.get("name") or member.path.rpartition("/")[2])
-    return {OWNER_TAG: owner, TOKEN_TAG: member.token, PATH_TAG: whole(member.path), NAME_TAG: name[:LONGEST_TAG]}
+    return {OWNER_TAG: owner, TOKEN_TAG: member.token, PATH_TAG: whole(member.path), NAME_TAG: name[:MAX_TAG_CHARS]}
 
 
 def whole(path: str) -> str:
     """A path that fits into a tag; a part of one would be another one."""
-    return path if len(path) <= LONGEST_TAG else ""
+    return path if len(path) <= MAX_TAG_CHARS else ""
 
 
 def tagging(kind: str, tags: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -128,7 +128,7 @@ def name_of(owner: str, token: str) -> str:
 
 def client_token(token: str) -> str:
     """The member's token, in the form that EC2 takes."""
-    if token.isascii() and 0 < len(token) <= LONGEST_CLIENT_TOKEN:
+    if token.isascii() and 0 < len(token) <= MAX_CLIENT_TOKEN_CHARS:
         return token
     return hashlib.sha256(token.encode()).hexdigest()
 

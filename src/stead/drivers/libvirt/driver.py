@@ -35,9 +35,9 @@ from stead.drivers.libvirt.images import Images
 from stead.drivers.libvirt.machines import Machines
 from stead.drivers.libvirt.nodes import Call, Nodes
 from stead.drivers.libvirt.pool import Pool
-from stead.drivers.libvirt.settings import MARGIN, Config
+from stead.drivers.libvirt.settings import TIMEOUT_MARGIN, Config
 
-LOOKS = 100
+MAX_OBSERVED = 100
 """Members in one look."""
 THREADS = 32
 
@@ -101,7 +101,7 @@ class LibvirtDriver:
         keeper = self._keepers.get(kind)
         if keeper is None or verb not in (PROBE, *keeper.verbs):
             raise ValueError(f"libvirt's driver does not know {verb} of a {kind}")
-        return LOOKS if verb == PROBE else 1
+        return MAX_OBSERVED if verb == PROBE else 1
 
     async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
         """For one member."""
@@ -157,7 +157,7 @@ class LibvirtDriver:
 
     async def _off_loop[T](self, work: Callable[[Call], T]) -> T:
         """In a thread, and for no longer than a call may last."""
-        call = Call(time.monotonic() + self._config.timeout - MARGIN)
+        call = Call(time.monotonic() + self._config.timeout - TIMEOUT_MARGIN)
         try:
             future = asyncio.get_running_loop().run_in_executor(self._threads, work, call)
         except RuntimeError as error:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-MARGIN = 1.0
+TIMEOUT_MARGIN = 1.0
 """Seconds at the end of a call in which nothing is begun any more."""
 LEFT = 4.0
 """Seconds of a call that are left after a gentle stop has failed, at the least."""
@@ -38,7 +38,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How nodes reach each other to move a machine, where that differs from `nodes`."""
     grace: Annotated[float, Meta(ge=0)] = 5.0
     """Seconds that a machine has to shut down before it is switched off; 0: at once."""
-    timeout: Annotated[float, Meta(ge=2 * MARGIN)] = 10.0
+    timeout: Annotated[float, Meta(ge=2 * TIMEOUT_MARGIN)] = 10.0
     """Seconds that a call may last. A cell has a limit for that, which its pace makes longer."""
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from stead.drivers.lxd.wire import MOVES, STOPPING, UNDER_WAY, Envelope, Instanc
 # The request was never sent: nothing can have been done by it.
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
-MARGIN = 0.5
+TIMEOUT_MARGIN = 0.5
 """Seconds at the end of a call in which nothing is waited for any more."""
 
 
@@ -50,7 +50,7 @@ class Call:
     @property
     def left(self) -> float:
         """Seconds in which something may be waited for."""
-        return self._end - MARGIN - asyncio.get_running_loop().time()
+        return self._end - TIMEOUT_MARGIN - asyncio.get_running_loop().time()
 
     async def instance(self, name: str) -> Instance | None:
         """The instance of that name; None if LXD says that there is none."""

@@ -26,7 +26,7 @@ from stead.drivers.base import (
     Result,
     RetryableError,
     check_batch,
-    nearest,
+    closest_names,
 )
 from stead.drivers.lxd.call import Call, calling
 from stead.drivers.lxd.connection import Config, connect
@@ -144,7 +144,7 @@ class LxdDriver:
                 has = await (call.fingerprints() if FINGERPRINT.fullmatch(name) else call.aliases())
             else:
                 return None
-            return None if name in has else nearest(name, has)
+            return None if name in has else closest_names(name, has)
 
     async def close(self) -> None:
         """Close the connections."""

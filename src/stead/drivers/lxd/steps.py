@@ -17,7 +17,7 @@ from stead.drivers.base import RetryableError
 from stead.drivers.lxd.call import Call, RejectedError
 from stead.drivers.lxd.wire import FROZEN, RUNNING, STOPPED, Instance
 
-TRIES = 2
+MAX_TRIES = 2
 """How often a step is taken that failed while nobody else was at it."""
 
 
@@ -62,7 +62,7 @@ def to_stopped(instance: Instance, failed: Failed, grace: float) -> Step | None:
 
 def to_nothing(instance: Instance, failed: Failed, _grace: float) -> Step | None:
     """Stopped by force and deleted; deleted all the same if it cannot be stopped."""
-    return DELETE if instance.status == STOPPED or failed[CLEAR] >= TRIES else CLEAR
+    return DELETE if instance.status == STOPPED or failed[CLEAR] >= MAX_TRIES else CLEAR
 
 
 NEXT: Mapping[str, Next] = {
@@ -92,7 +92,7 @@ async def lead(call: Call, name: str, verb: str, grace: float) -> Led:
         step = NEXT[verb](instance, failed, grace)
         if step is None:
             return Led(end="there")
-        if failed[step] >= TRIES:
+        if failed[step] >= MAX_TRIES:
             return Led(end="failed", error=error)
         said = await take(call, name, step, grace)
         if said is None:

@@ -30,7 +30,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import NewConnectionError
 
 from stead.drivers.base import DriverError, RetryableError
-from stead.drivers.openstack.errors import DeadlineError, NoAnswerError, NotSentError, meaning, refusal
+from stead.drivers.openstack.errors import DeadlineError, NoAnswerError, NotSentError, error_of, translate
 from stead.drivers.openstack.settings import Config, connect
 
 THREADS = 16
@@ -110,7 +110,7 @@ class _Wire(requests.Session):
         if not ours and (answer.status_code in (413, 429) or answer.status_code >= 500):
             # The library would guess where the service is instead, and a wrong guess says that nothing is there.
             where = f"{request.method} {request.url}"
-            raise refusal(answer.status_code, answer.headers, answer.content, where, acted=ask.task.acted)
+            raise error_of(answer.status_code, answer.headers, answer.content, where, acted=ask.task.acted)
         return answer
 
 
@@ -173,7 +173,7 @@ class Calls:
             where = f"{method} {answer.url}"
             if 400 <= answer.status_code < 500:
                 task.acted = before
-            raise refusal(answer.status_code, answer.headers, answer.content, where, acted=task.acted)
+            raise error_of(answer.status_code, answer.headers, answer.content, where, acted=task.acted)
         try:
             return msgspec.json.decode(answer.content or b"null", type=kind)
         except msgspec.MsgspecError as error:
@@ -208,7 +208,7 @@ class Calls:
         except DriverError:
             raise
         except Exception as error:
-            raise meaning(error, acted=task.acted) from error
+            raise translate(error, acted=task.acted) from error
 
     def _ask_project(self, ask: _Ask) -> str:
         self._here.ask = ask

@@ -10,10 +10,10 @@ from openstack.exceptions import SDKException
 
 from stead.drivers.base import DriverError, PermanentError, RetryableError, ThrottledError, UnreachableError
 
-REQUEST = "x-openstack-request-id"
+REQUEST_ID_HEADER = "x-openstack-request-id"
 """What every answer carries that is a service's own, and none of somebody in between."""
 
-PAUSE = 2.0
+THROTTLE_PAUSE = 2.0
 """Seconds to wait where there were too many calls and nobody said how long."""
 
 
@@ -37,7 +37,7 @@ class RejectedError(PermanentError):
         self.status = status
 
 
-def meaning(error: Exception, *, acted: bool) -> DriverError:
+def translate(error: Exception, *, acted: bool) -> DriverError:
     """What an exception means; `acted` says whether anything may have been done."""
     if isinstance(error, DeadlineError):
         return RetryableError("there was no time left to ask the provider", unknown=acted, detail=repr(error))
@@ -52,17 +52,17 @@ def meaning(error: Exception, *, acted: bool) -> DriverError:
     return RetryableError("the provider's answer did not come", unknown=acted, detail=repr(error))
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes, where: str, *, acted: bool) -> DriverError:
+def error_of(status: int, headers: Mapping[str, str], body: bytes, where: str, *, acted: bool) -> DriverError:
     """What an answer means that is no success. `acted`: something may have been done before, or by this."""
     message = words(body) or f"the provider answered {status}"
-    detail = f"{status} {where}, request {headers.get(REQUEST, 'unknown')}"
+    detail = f"{status} {where}, request {headers.get(REQUEST_ID_HEADER, 'unknown')}"
     after = pause(headers)
     if status in (413, 429):
-        return ThrottledError(message, after=PAUSE if after is None else after, detail=detail)
+        return ThrottledError(message, after=THROTTLE_PAUSE if after is None else after, detail=detail)
     after = 1.0 if after is None else after
     if status == 401:
         return RetryableError(message, after=after, detail=detail)
-    if 400 <= status < 500 and REQUEST in headers:
+    if 400 <= status < 500 and REQUEST_ID_HEADER in headers:
         return RejectedError(message, status=status, detail=detail)
     # Somebody in between says nothing about what the service has; an error on their side, not how far they had come.
     return RetryableError(message, after=after, unknown=acted, detail=detail)

@@ -37,7 +37,7 @@ from stead.drivers.base import DriverError, RetryableError
 from stead.drivers.openstack.calls import IMAGE, Calls, Task
 from stead.drivers.openstack.errors import RejectedError
 
-MARGIN = 2.0
+TIMEOUT_MARGIN = 2.0
 """Seconds: Glance tells times without their fractions, and may run on several machines."""
 
 STEP = 0.25
@@ -122,7 +122,7 @@ class Lock:
     def _wait_for(self, image: Image) -> None:
         """Its maker may still be at it, for so long."""
         age = (image.updated_at - image.created_at).total_seconds()
-        left = max(float(image.stead_seconds), self._calls.longest) + MARGIN - age
+        left = max(float(image.stead_seconds), self._calls.longest) + TIMEOUT_MARGIN - age
         if left > 0:
             # Most likely it is there in a moment. Whoever crashed is waited for in a few steps.
             after = min(left, STEP * self._calls.longest)

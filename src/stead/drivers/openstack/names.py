@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from stead.drivers.base import PermanentError, nearest
+from stead.drivers.base import PermanentError, closest_names
 from stead.drivers.openstack.calls import COMPUTE, IMAGE, NETWORK, Calls, Task
 from stead.drivers.openstack.wire import Link, next_page
 
@@ -73,7 +73,7 @@ class Names:
         there = await self._list(task, "flavor" if field == "spec" else "image", "")
         if any(name in (one.id, one.name) for one in there):
             return None
-        return nearest(name, (one.name for one in there if one.name))
+        return closest_names(name, (one.name for one in there if one.name))
 
     async def _id(self, task: Task, what: str, name: str) -> str:
         id, until = self._known.get((what, name), ("", 0.0))

@@ -21,7 +21,7 @@ from stead.drivers.openstack.errors import RejectedError
 from stead.drivers.openstack.lock import Lock, TokenSpentError
 from stead.drivers.openstack.names import Names
 from stead.drivers.openstack.wire import (
-    LONGEST,
+    MAX_NAME_CHARS,
     OWNER,
     PATH,
     RUNNING,
@@ -153,7 +153,7 @@ class Servers:
             "metadata": {
                 OWNER: self._owner,
                 TOKEN: member.token,
-                PATH: member.path if len(member.path) <= LONGEST else "",
+                PATH: member.path if len(member.path) <= MAX_NAME_CHARS else "",
                 SPEC: spec,
             },
             "tags": [owner_tag(self._owner), tag_of(self._owner, member.token)],

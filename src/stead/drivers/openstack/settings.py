@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from openstack.config import OpenStackConfig
 from openstack.config.cloud_region import CloudRegion
 
-from stead.secrets import KNOWN, NOTHING, Secret
+from stead.secrets import KNOWN, NO_SECRET, Secret
 
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -38,7 +38,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The address of Keystone, where there is no `cloud`."""
     username: str = ""
     """With `auth_url`: a user."""
-    password: Secret = NOTHING
+    password: Secret = NO_SECRET
     """With `username`: its password."""
     project_name: str = ""
     """With `username`: the project."""
@@ -48,7 +48,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """With `username`: the domain of the project."""
     application_credential_id: str = ""
     """With `auth_url`, instead of a user: an application credential."""
-    application_credential_secret: Secret = NOTHING
+    application_credential_secret: Secret = NO_SECRET
     """With `application_credential_id`: its secret."""
     interface: str = ""
     """Which of a service's addresses is used: `public`, `internal` or `admin`."""

@@ -20,7 +20,7 @@ TOKEN = "stead-token"
 SPEC = "stead-spec"
 """A digest of the spec that it was made from."""
 
-LONGEST = 255
+MAX_NAME_CHARS = 255
 """Characters in a value of a server's metadata, in a name, and in a description of Neutron's."""
 
 RUNNING = "Running"
@@ -128,7 +128,7 @@ def owner_tag(owner: str) -> str:
 
 def name_of(member: Member) -> str:
     """What people see: the name in the spec, or the last part of the path."""
-    return str(member.spec.get("name") or member.path.rpartition("/")[2] or member.token)[:LONGEST]
+    return str(member.spec.get("name") or member.path.rpartition("/")[2] or member.token)[:MAX_NAME_CHARS]
 
 
 def mark(owner: str, member: Member) -> str:
@@ -136,7 +136,7 @@ def mark(owner: str, member: Member) -> str:
     nobody else uses for anything."""
     whose = f"{owner} {quote(member.token, safe='')}"
     whole = f"stead {whose} {quote(member.path, safe='/')}"
-    return whole if len(whole) <= LONGEST else f"stead {whose}"
+    return whole if len(whole) <= MAX_NAME_CHARS else f"stead {whose}"
 
 
 def marked(description: str) -> tuple[str, str, str]:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, field
 
-from stead.drivers.base import MOVING, PermanentError, RetryableError, Tail
+from stead.drivers.base import MOVING, LogTail, PermanentError, RetryableError
 from stead.drivers.podman.engine import DIGEST, PATH, SITE, TOKEN, Container, Engine, minded
 from stead.drivers.process import spec
 from stead.drivers.process.folders import App, Wanted
@@ -180,7 +180,7 @@ class Containers:
         """Remove it at once."""
         self._remove(place, 0)
 
-    def tail(self, place: App, lines: int, since: str) -> Tail:
+    def tail(self, place: App, lines: int, since: str) -> LogTail:
         """From podman's own files; a position is a time."""
         words = ["logs", "--timestamps", *(["--since", since] if since else ["--tail", str(lines)])]
         code, text = self._engine.said(*words, self._name(place))
@@ -188,7 +188,7 @@ class Containers:
             raise PermanentError("podman has nothing of what it wrote")
         stamped = [line.partition(" ") for line in text.splitlines()]
         fresh = [(at, said) for at, _, said in stamped if at > since]
-        return Tail(lines=[said for _, said in fresh][-lines:], position=fresh[-1][0] if fresh else since)
+        return LogTail(lines=[said for _, said in fresh][-lines:], position=fresh[-1][0] if fresh else since)
 
     def _words(self, wanted: Wanted) -> list[str]:
         """All words for podman, of which an earlier version of the agent may have written some."""

@@ -12,7 +12,7 @@ from stead.drivers import settings
 from stead.drivers.podman.containers import BLOCK, Containers
 from stead.drivers.podman.engine import Engine
 from stead.drivers.process.machine import Owners, machine_at
-from stead.drivers.process.site import MARGIN, SiteDriver
+from stead.drivers.process.site import TIMEOUT_MARGIN, SiteDriver
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,6 +70,6 @@ class PodmanDriver(SiteDriver):
             log_files=1,
         )
         engine = Engine(config.program, shlex.split(config.options))
-        grace = config.timeout - MARGIN - 3
+        grace = config.timeout - TIMEOUT_MARGIN - 3
         containers = Containers(machine, engine, shlex.split(config.run_options), max(grace, 0))
         super().__init__(machine, containers, config.timeout, "the driver of podman")

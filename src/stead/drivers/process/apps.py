@@ -11,12 +11,12 @@ import msgspec
 from stead.drivers.base import (
     MOVING,
     FoundObject,
+    LogTail,
     Member,
     ObservedObject,
     PermanentError,
     Result,
     RetryableError,
-    Tail,
 )
 from stead.drivers.process import spec
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, App, Cluster, Wanted, identity, is_it
@@ -120,7 +120,7 @@ class Apps:
         """Of all apps, for many looks at once."""
         return self._runner.view()
 
-    def tail(self, member: Member, lines: int, since: str) -> Tail:
+    def tail(self, member: Member, lines: int, since: str) -> LogTail:
         """The last that it wrote."""
         place = self._root.app(member.path)
         there = place.wanted()

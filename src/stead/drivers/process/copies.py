@@ -25,7 +25,7 @@ from stead.lifecycle.rows import ABSENT, BROKEN
 DONE, BEGAN, WAITS, LATE = "done", "began", "waits", "late"
 """What a step came to: there is nothing left to do; something was; somebody is waited for; it takes another call."""
 
-AT_ONCE = 4
+MAX_CONCURRENT_COPIES = 4
 """So many copies are started at the same moment."""
 
 NAMED = 3
@@ -154,8 +154,8 @@ class Copies:
 
     def _begin_all(self, copies: Sequence[Copy], until: float) -> bool:
         """Begin with some side by side, if there is time for all of them."""
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="copies") as threads:
-            for some in batched(copies, AT_ONCE):
+        with ThreadPoolExecutor(MAX_CONCURRENT_COPIES, thread_name_prefix="copies") as threads:
+            for some in batched(copies, MAX_CONCURRENT_COPIES):
                 if not all(list(threads.map(lambda copy: self._begin(copy, until), some))):
                     return False
         return True

@@ -15,12 +15,12 @@ import msgspec
 from stead.drivers.base import (
     MOVING,
     FoundObject,
+    LogTail,
     Member,
     ObservedObject,
     PermanentError,
     Result,
     RetryableError,
-    Tail,
 )
 from stead.drivers.process import spec
 from stead.drivers.process.folders import JOBS, OTHER_SPEC, REMOVED, App, Group, Wanted, identity, is_it
@@ -116,7 +116,7 @@ class Jobs:
         """Of all jobs, for many looks at once."""
         return self._runner.view()
 
-    def tail(self, member: Member, lines: int, since: str) -> Tail:
+    def tail(self, member: Member, lines: int, since: str) -> LogTail:
         """The last that it wrote."""
         _, place = self._places(member.path)
         there = place.wanted()

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from stead.drivers.base import Tail
+from stead.drivers.base import LogTail
 from stead.drivers.process.folders import App
 
-MOST = 2**20
+MAX_BYTES = 2**20
 """Bytes that are read of one file."""
 
 
@@ -28,11 +28,11 @@ class Piece(Struct, frozen=True):
     text: bytes
 
 
-def tail(app: App, lines: int, since: str = "") -> Tail:
+def tail(app: App, lines: int, since: str = "") -> LogTail:
     """The last lines; with a position, of those that came after it, if it is still known."""
     pieces = [piece for name in ("log", *(f"log.{n}" for n in range(1, 10))) if (piece := _read(app.folder / name))]
     if not pieces:
-        return Tail(position=since)
+        return LogTail(position=since)
     newest = pieces[0]
     number, _, offset = since.partition(":")
     at = next((index for index, piece in enumerate(pieces) if str(piece.number) == number), None)
@@ -43,12 +43,12 @@ def tail(app: App, lines: int, since: str = "") -> Tail:
     else:
         text = b"".join(piece.text for piece in reversed(pieces))
     found = text.decode(errors="replace").splitlines()
-    return Tail(lines=found[-lines:], position=f"{newest.number}:{newest.begins + len(newest.text)}")
+    return LogTail(lines=found[-lines:], position=f"{newest.number}:{newest.begins + len(newest.text)}")
 
 
 def together(
-    places: Mapping[int, App], tail: Callable[[App, int, str], Tail], lines: int, since: str, *, named: bool
-) -> Tail:
+    places: Mapping[int, App], tail: Callable[[App, int, str], LogTail], lines: int, since: str, *, named: bool
+) -> LogTail:
     """What several wrote, by their numbers. Who wrote last comes last; who wrote most is cut first."""
     positions = dict(word.split("=", 1) for word in since.split(" ") if "=" in word)
     tails = {number: tail(place, lines, positions.get(str(number), "")) for number, place in places.items()}
@@ -59,10 +59,10 @@ def together(
     for number in sorted(tails, key=lambda number: (_written(places[number], tails[number]), number)):
         told += [f"{number}: {line}" if named else line for line in tails[number].lines[-most:]]
     position = " ".join(f"{number}={one.position}" for number, one in tails.items())
-    return Tail(lines=told[-lines:], position=position)
+    return LogTail(lines=told[-lines:], position=position)
 
 
-def _written(place: App, tail: Tail) -> str:
+def _written(place: App, tail: LogTail) -> str:
     """When something was written last, in words that can be compared."""
     try:
         return f"{place.log.stat().st_mtime_ns:020}"
@@ -74,7 +74,7 @@ def _read(file: Path) -> Piece | None:
     try:
         with file.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
-            begins = log.seek(max(0, size - MOST))
-            return Piece(os.fstat(log.fileno()).st_ino, begins, log.read(MOST))
+            begins = log.seek(max(0, size - MAX_BYTES))
+            return Piece(os.fstat(log.fileno()).st_ino, begins, log.read(MAX_BYTES))
     except FileNotFoundError:
         return None

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 import stead
-from stead.drivers.base import MOVING, PermanentError, RetryableError, Tail
+from stead.drivers.base import MOVING, LogTail, PermanentError, RetryableError
 from stead.drivers.process import logs, spec
 from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.keeper.program import (
@@ -201,7 +201,7 @@ class Processes:
         """With its keeper."""
         tell(place, signal.SIGKILL)
 
-    def tail(self, place: App, lines: int, since: str) -> Tail:
+    def tail(self, place: App, lines: int, since: str) -> LogTail:
         """From the files of its keeper."""
         return logs.tail(place, lines, since)
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from stead.drivers.base import Tail
+from stead.drivers.base import LogTail
 from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.spec import App as Asked
 from stead.drivers.process.users import User
@@ -92,5 +92,5 @@ class Runner(Protocol):
     def kill(self, place: App) -> None:
         """End it at once."""
 
-    def tail(self, place: App, lines: int, since: str) -> Tail:
+    def tail(self, place: App, lines: int, since: str) -> LogTail:
         """The last that it wrote."""

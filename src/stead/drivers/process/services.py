@@ -10,12 +10,12 @@ import msgspec
 from stead.drivers.base import (
     MOVING,
     FoundObject,
+    LogTail,
     Member,
     ObservedObject,
     PermanentError,
     Result,
     RetryableError,
-    Tail,
 )
 from stead.drivers.process import spec
 from stead.drivers.process.copies import Copies, Copy
@@ -111,7 +111,7 @@ class Services:
         """Of all copies, for many looks at once."""
         return self._runner.view()
 
-    def tail(self, member: Member, lines: int, since: str) -> Tail:
+    def tail(self, member: Member, lines: int, since: str) -> LogTail:
         """The last that its copies wrote."""
         place = self._root.group(SERVICES, member.path)
         there = place.wanted()

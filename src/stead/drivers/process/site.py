@@ -19,12 +19,12 @@ from stead.drivers.base import (
     VM,
     DriverError,
     FoundObject,
+    LogTail,
     Member,
     ObservedObject,
     PermanentError,
     Result,
     RetryableError,
-    Tail,
     check_batch,
 )
 from stead.drivers.process.apps import Apps
@@ -49,13 +49,13 @@ VERBS = {
 """What can be asked of each kind."""
 LIMIT = 20
 """Members in one call: each of them starts a process."""
-LOOKS = 500
+MAX_OBSERVED = 500
 """Members in one look."""
 PASSING = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EBUSY, errno.ETIMEDOUT}
 )
 """Errors of the machine that pass by themselves. All others are its answer, and the order has failed."""
-MARGIN = 2.0
+TIMEOUT_MARGIN = 2.0
 """Seconds of a call that are kept for its end."""
 
 
@@ -89,7 +89,7 @@ class SiteDriver:
         """Some for what is done; a look takes many."""
         if kind not in VERBS or verb not in (PROBE, *VERBS[kind]):
             raise ValueError(f"{self._says} does not know {verb} of a {kind}")
-        return LOOKS if verb == PROBE else LIMIT
+        return MAX_OBSERVED if verb == PROBE else LIMIT
 
     async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
         """For all members side by side."""
@@ -98,7 +98,7 @@ class SiteDriver:
         check_batch(self, verb, members)
         if verb == PROBE:
             raise ValueError("a probe is answered by describe")
-        until = time.monotonic() + self._timeout - MARGIN
+        until = time.monotonic() + self._timeout - TIMEOUT_MARGIN
         return await asyncio.gather(*(self._off_loop(self._one, verb, m, token, until) for m in members))
 
     async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
@@ -112,7 +112,7 @@ class SiteDriver:
         """All folders there are."""
         return await self._off_loop(lambda: [found for keeps in self._keep.values() for found in keeps.all()])
 
-    async def logs(self, member: Member, lines: int, since: str = "") -> Tail:
+    async def logs(self, member: Member, lines: int, since: str = "") -> LogTail:
         """From the files that its keeper keeps."""
         writers = self._writers.get(member.kind)
         if writers is None:
@@ -121,13 +121,13 @@ class SiteDriver:
 
     async def recover(self) -> list[str]:
         """As it stands in the folders, side by side."""
-        until = time.monotonic() + self._timeout - MARGIN
+        until = time.monotonic() + self._timeout - TIMEOUT_MARGIN
         places = await self._off_loop(self._recovery.places, until)
         return [path for path in await asyncio.gather(*(self._started(place) for place in places)) if path]
 
     async def _started(self, place: App) -> str:
         def start() -> str:
-            return self._recovery.start(place, time.monotonic() + self._timeout - MARGIN)
+            return self._recovery.start(place, time.monotonic() + self._timeout - TIMEOUT_MARGIN)
 
         try:
             return await self._off_loop(start)

@@ -60,11 +60,11 @@ STATES = (ACTIVE, ABSENT, BROKEN, MOVING)
 """All that a reservation can be seen as."""
 PENDING = "pending"
 """The fact that is none: what a look is to show when it is done."""
-LOOKS = 100
+MAX_OBSERVED = 100
 """Members in one look."""
-AGAIN = 75
+RETRY_EXIT_CODE = 75
 """The exit code that says to try again later, as mail programs have it."""
-MOST = 2**20
+MAX_OUTPUT_BYTES = 2**20
 """Bytes of an answer."""
 
 
@@ -141,7 +141,7 @@ class ProgramDriver:
         """What is done is done for one; a look takes many."""
         if kind not in self._kinds or (kind == RESERVATION and verb not in (PROBE, *ENDS)):
             raise ValueError(f"the driver of programs does not know {verb} of a {kind}")
-        return LOOKS if verb == PROBE else 1
+        return MAX_OBSERVED if verb == PROBE else 1
 
     async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
         """Run it for the one member."""
@@ -155,7 +155,7 @@ class ProgramDriver:
         code, out, says = await self._run(verb, said, _in_words(said))
         if code != 0:
             why = f"{self._words[0]} {verb}: {says or f'exit code {code}'}"
-            return [Result(path=member.path, ok=False, error=why, permanent=code != AGAIN)]
+            return [Result(path=member.path, ok=False, error=why, permanent=code != RETRY_EXIT_CODE)]
         try:
             facts = _FACTS.decode(out) if out.strip() else {}
         except msgspec.MsgspecError as error:
@@ -253,7 +253,7 @@ class ProgramDriver:
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         lines = err.decode(errors="replace").strip().splitlines()
-        return process.returncode or 0, out[:MOST], lines[-1][:500] if lines else ""
+        return process.returncode or 0, out[:MAX_OUTPUT_BYTES], lines[-1][:500] if lines else ""
 
 
 def _told(member: Member) -> dict[str, Any]:

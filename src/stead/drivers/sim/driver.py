@@ -32,7 +32,7 @@ from stead.drivers.base import (
     ThrottledError,
     UnreachableError,
     check_batch,
-    nearest,
+    closest_names,
 )
 from stead.drivers.sim import rules
 from stead.drivers.sim.wire import (
@@ -232,7 +232,7 @@ class SimDriver:
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """It says what it has."""
         offered = getattr(await self._call(Offered, "GET", f"{self._path}/offers"), field, [name])
-        return None if name in offered else nearest(name, offered)
+        return None if name in offered else closest_names(name, offered)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -283,10 +283,10 @@ def _result(verb: str, member: Member, answer: Answer) -> Result:
     facts = {"id": answer.id} if answer.id else {}
     if answer.error is not None:
         # What is on its way may be ready for the verb when it has arrived.
-        again = answer.error.code in RETRYABLE or answer.state in rules.MOVING - rules.GOING
+        again = answer.error.code in RETRYABLE or answer.state in rules.MOVING - rules.TERMINATING
         error = f"{answer.error.code}: {answer.error.message}"
         return Result(path=member.path, ok=False, facts=facts, error=error, permanent=not again)
-    if verb == "create" and answer.state in rules.GOING:
+    if verb == "create" and answer.state in rules.TERMINATING:
         # Its token is spent: whoever removed it meant this very creation.
         return Result(path=member.path, ok=False, facts=facts, error="it was made, and has been removed since")
     if verb in ("create", *rules.RESPEC) and answer.state == rules.BROKEN:

@@ -43,7 +43,7 @@ class Call(Struct, frozen=True):
         return self.verb.partition("-")[0]
 
 
-class Where(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True, forbid_unknown_fields=True):
+class FaultMatch(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True, forbid_unknown_fields=True):
     """Where and how often a fault strikes."""
 
     provider: str = ""
@@ -60,7 +60,7 @@ class Where(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
         )
 
 
-class Latency(Where, frozen=True, kw_only=True, tag="latency"):
+class Latency(FaultMatch, frozen=True, kw_only=True, tag="latency"):
     """A wait before anything is done. The deed is done even if the caller has given up by then."""
 
     seconds: Seconds = 0.0
@@ -68,15 +68,15 @@ class Latency(Where, frozen=True, kw_only=True, tag="latency"):
     """Up to so many seconds more."""
 
 
-class Drop(Where, frozen=True, kw_only=True, tag="drop"):
+class Drop(FaultMatch, frozen=True, kw_only=True, tag="drop"):
     """The connection breaks, and nothing was done."""
 
 
-class Hang(Where, frozen=True, kw_only=True, tag="hang"):
+class Hang(FaultMatch, frozen=True, kw_only=True, tag="hang"):
     """Nothing is done and nothing is answered, until the caller gives up or the fault is taken back."""
 
 
-class Throttle(Where, frozen=True, kw_only=True, tag="throttle"):
+class Throttle(FaultMatch, frozen=True, kw_only=True, tag="throttle"):
     """Above a rate, calls to a region are answered with 429 and not done."""
 
     rate: Annotated[float, Meta(ge=0)] = 0.0
@@ -87,7 +87,7 @@ class Throttle(Where, frozen=True, kw_only=True, tag="throttle"):
     """What the caller is told; otherwise the time until the next call gets through."""
 
 
-class Fail(Where, frozen=True, kw_only=True, tag="fail"):
+class Fail(FaultMatch, frozen=True, kw_only=True, tag="fail"):
     """The call is answered with an error and not done; or single instances of it are."""
 
     code: str = "InternalError"
@@ -99,40 +99,40 @@ class Fail(Where, frozen=True, kw_only=True, tag="fail"):
     """With `members`: only these."""
 
 
-class Late(Where, frozen=True, kw_only=True, tag="late"):
+class Late(FaultMatch, frozen=True, kw_only=True, tag="late"):
     """It is done at once and answered after some seconds."""
 
     seconds: Seconds
 
 
-class Lost(Where, frozen=True, kw_only=True, tag="lost"):
+class Lost(FaultMatch, frozen=True, kw_only=True, tag="lost"):
     """It is done, and then the connection breaks: a silent success."""
 
 
-class Slow(Where, frozen=True, kw_only=True, tag="slow"):
+class Slow(FaultMatch, frozen=True, kw_only=True, tag="slow"):
     """Instances take so long from one state to the next; without it no time at all."""
 
     seconds: Seconds
     jitter: Seconds = 0.0
 
 
-class Spoil(Where, frozen=True, kw_only=True, tag="spoil"):
+class BrokenResult(FaultMatch, frozen=True, kw_only=True, tag="broken-result"):
     """What is made or changed comes out broken; it takes as long as it takes, and the call is answered as ever."""
 
 
-class Stale(Where, frozen=True, kw_only=True, tag="stale"):
+class Stale(FaultMatch, frozen=True, kw_only=True, tag="stale"):
     """Looks lag behind: a new instance is invisible and a changed one looks unchanged for so many seconds."""
 
     seconds: Seconds
 
 
-class Quota(Where, frozen=True, kw_only=True, tag="quota"):
+class Quota(FaultMatch, frozen=True, kw_only=True, tag="quota"):
     """A region has room for so many instances."""
 
     limit: Count
 
 
-Fault = Latency | Drop | Hang | Throttle | Fail | Late | Lost | Slow | Spoil | Stale | Quota
+Fault = Latency | Drop | Hang | Throttle | Fail | Late | Lost | Slow | BrokenResult | Stale | Quota
 
 
 class Faults(Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,7 +142,7 @@ class Faults(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(slots=True, eq=False)
-class Rule[F: Where]:
+class Rule[F: FaultMatch]:
     """A fault in force, with what is left of it."""
 
     id: int
@@ -153,7 +153,7 @@ class Rule[F: Where]:
     buckets: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     """Per region: how many calls may pass, as of when."""
 
-    def shown(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """For whoever asks what is in force."""
         return {"id": self.id, "left": self.left, **msgspec.to_builtins(self.fault)}
 
@@ -165,14 +165,14 @@ class Pause:
     seconds: float
     over: asyncio.Event
 
-    async def pass_by(self) -> None:
+    async def wait(self) -> None:
         """Wait it out."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self.over.wait(), self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ErrorResponse:
     """The call is answered with an error."""
 
     outcome: str
@@ -182,7 +182,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class CallPlan:
     """All that is going to happen to one call."""
 
     before: Pause | None = None
@@ -190,8 +190,8 @@ class Plan:
     drop: bool = False
     hang: asyncio.Event | None = None
     """It hangs until that happens."""
-    refusal: Refusal | None = None
-    spoil: Callable[[str], Error | None] = lambda token: None
+    refusal: ErrorResponse | None = None
+    member_error: Callable[[str], Error | None] = lambda token: None
     """What goes wrong with the instance of that token, if anything does."""
     slow: float = 0.0
     broken: bool = False
@@ -208,7 +208,7 @@ class Plan:
         return "lost" if self.lost else "late" if self.after else "sent"
 
 
-class Weather:
+class FaultInjector:
     """The faults in force."""
 
     def __init__(self, random: Random, clock: Callable[[], float]) -> None:
@@ -236,14 +236,14 @@ class Weather:
         """What is in force, newest first."""
         return list(self._rules)
 
-    def plan(self, call: Call) -> Plan:
+    def plan(self, call: Call) -> CallPlan:
         """What happens to this call. It is asked once for each: faults are used up by it."""
         if not self._rules:
-            return Plan()
+            return CallPlan()
         latency, drop = self._strike(call, Latency), self._strike(call, Drop)
         hang = None if drop else self._strike(call, Hang)
         refusal = None if drop or hang else self._throttled(call) or self._failed(call)
-        plan = Plan(
+        plan = CallPlan(
             before=Pause(self._varied(latency.fault), latency.over) if latency else None,
             drop=drop is not None,
             hang=hang.over if hang else None,
@@ -255,16 +255,16 @@ class Weather:
         quota, late = self._strike(call, Quota), self._strike(call, Late)
         return replace(
             plan,
-            spoil=lambda token: self._spoiled(call, token),
+            member_error=lambda token: self._member_error(call, token),
             slow=self._varied(slow.fault) if slow else 0.0,
-            broken=self._strike(call, Spoil) is not None,
+            broken=self._strike(call, BrokenResult) is not None,
             stale=stale.fault.seconds if stale else 0.0,
             quota=quota.fault.limit if quota else None,
             after=Pause(late.fault.seconds, late.over) if late else None,
             lost=self._strike(call, Lost) is not None,
         )
 
-    def _matching[F: Where](self, call: Call, kind: type[F]) -> Iterator[Rule[F]]:
+    def _matching[F: FaultMatch](self, call: Call, kind: type[F]) -> Iterator[Rule[F]]:
         for rule in self._rules:
             if type(rule.fault) is kind and rule.fault.at(call):
                 yield cast(Rule[F], rule)
@@ -277,19 +277,19 @@ class Weather:
             rule.left -= 1
         return True
 
-    def _strike[F: Where](self, call: Call, kind: type[F]) -> Rule[F] | None:
+    def _strike[F: FaultMatch](self, call: Call, kind: type[F]) -> Rule[F] | None:
         return next((rule for rule in self._matching(call, kind) if self._hits(rule)), None)
 
     def _varied(self, fault: Latency | Slow) -> float:
         return fault.seconds + self._random.uniform(0, fault.jitter)
 
-    def _throttled(self, call: Call) -> Refusal | None:
+    def _throttled(self, call: Call) -> ErrorResponse | None:
         for rule in self._matching(call, Throttle):
             wait = self._bucket(rule, (call.provider, call.region))
             if wait > 0 and self._hits(rule):
                 after = wait if rule.fault.retry_after is None else rule.fault.retry_after
                 error = Error("RequestLimitExceeded", f"too many calls to {call.provider} {call.region}")
-                return Refusal("throttled", 429, error, after)
+                return ErrorResponse("throttled", 429, error, after)
         return None
 
     def _bucket(self, rule: Rule[Throttle], place: tuple[str, str]) -> float:
@@ -303,13 +303,13 @@ class Weather:
         rule.buckets[place] = (has - 1 if has >= 1 else has, now)
         return 0.0 if has >= 1 else (1 - has) / rate
 
-    def _failed(self, call: Call) -> Refusal | None:
+    def _failed(self, call: Call) -> ErrorResponse | None:
         for rule in self._matching(call, Fail):
             if not rule.fault.members and self._hits(rule):
-                return Refusal("failed", rule.fault.status, Error(rule.fault.code, rule.fault.message))
+                return ErrorResponse("failed", rule.fault.status, Error(rule.fault.code, rule.fault.message))
         return None
 
-    def _spoiled(self, call: Call, token: str) -> Error | None:
+    def _member_error(self, call: Call, token: str) -> Error | None:
         for rule in self._matching(call, Fail):
             fault = rule.fault
             if fault.members and (not fault.tokens or token in fault.tokens) and self._hits(rule):

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 import msgspec
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from stead.drivers.sim.faults import Call, Plan, Refusal, Weather
+from stead.drivers.sim.faults import Call, CallPlan, ErrorResponse, FaultInjector
 from stead.drivers.sim.ledger import Ledger
 from stead.drivers.sim.rules import VERBS
 from stead.drivers.sim.wire import COLLECTIONS, ORDER_HEADER, Error, Problem
@@ -48,9 +48,11 @@ async def _with_break(app: App, abort: Callable[[], None], scope: Scope, receive
 class Gate:
     """The simulated cloud, seen from the network."""
 
-    def __init__(self, app: App, weather: Weather, ledger: Ledger, places: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, app: App, injector: FaultInjector, ledger: Ledger, places: frozenset[str] = frozenset()
+    ) -> None:
         self._app = app
-        self._weather = weather
+        self._injector = injector
         self._ledger = ledger
         self._places = places
         """Provider and region, joined by a dot, of the places there are; any, if none are given."""
@@ -64,9 +66,9 @@ class Gate:
         body = await _body(receive)
         if body is None:
             return
-        plan = self._weather.plan(call)
+        plan = self._injector.plan(call)
         if plan.before is not None:
-            await plan.before.pass_by()
+            await plan.before.wait()
         if plan.drop:
             self._ledger.note(call, "dropped", "lost")
             await _break(scope, receive)
@@ -81,12 +83,12 @@ class Gate:
             scope[CALL], scope[PLAN] = call, plan
             await self._answer(scope, receive, send, body, plan)
 
-    def _unknown(self, call: Call) -> Refusal | None:
+    def _unknown(self, call: Call) -> ErrorResponse | None:
         if not self._places or f"{call.provider}.{call.region}" in self._places:
             return None
-        return Refusal("refused", 404, Error("UnknownPlace", f"there is no {call.region} at {call.provider}"))
+        return ErrorResponse("refused", 404, Error("UnknownPlace", f"there is no {call.region} at {call.provider}"))
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, body: bytes, plan: Plan) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, body: bytes, plan: CallPlan) -> None:
         held: list[Message] = []
 
         async def hold(message: Message) -> None:
@@ -97,7 +99,7 @@ class Gate:
 
         await self._app(scope, again, hold if plan.after or plan.lost else send)
         if plan.after is not None:
-            await plan.after.pass_by()
+            await plan.after.wait()
         if plan.lost:
             await _break(scope, receive)
             return
@@ -157,7 +159,7 @@ async def _hang(over: asyncio.Event, receive: Receive) -> None:
             wait.cancel()
 
 
-async def _refuse(refusal: Refusal, send: Send) -> None:
+async def _refuse(refusal: ErrorResponse, send: Send) -> None:
     headers = [(b"content-type", b"application/json")]
     if refusal.retry_after is not None:
         headers.append((b"retry-after", str(math.ceil(refusal.retry_after)).encode()))

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.sim.faults import Call, Plan
+from stead.drivers.sim.faults import Call, CallPlan
 from stead.drivers.sim.rules import BROKEN, CREATE, DRIFTS, MAKES, RESPEC, RUNNING, TERMINATED, VERBS, Verb
 from stead.drivers.sim.wire import BREAKS, OWNER_TAG, PATH_TAG, Answer, Ask, Drift, Error, Instance, Page, Pick
 
@@ -91,7 +91,7 @@ class Ledger:
         """Leave the file in order."""
         self.db.close()
 
-    def create(self, call: Call, asks: Sequence[Ask], plan: Plan) -> list[Answer]:
+    def create(self, call: Call, asks: Sequence[Ask], plan: CallPlan) -> list[Answer]:
         """Make instances, each at most once per token."""
         with self.transaction() as now:
             known = {row.token: row for row in self._by_token(call, [ask.token for ask in asks])}
@@ -107,7 +107,7 @@ class Ledger:
                 if (row := known.get(ask.token)) is not None:
                     repeated.append((row.seq,))
                     answers.append(_made_before(row, spec))
-                elif (error := plan.spoil(ask.token)) is not None:
+                elif (error := plan.member_error(ask.token)) is not None:
                     answers.append(Answer("failed", token=ask.token, error=error))
                 elif room is not None and len(made) >= room:
                     error = Error("InstanceLimitExceeded", f"{call.provider} {call.region} has room for {plan.quota}")
@@ -128,7 +128,7 @@ class Ledger:
             self._record(number, now, call, answers, reply=plan.reply)
         return answers
 
-    def act(self, call: Call, picks: Sequence[Pick], plan: Plan) -> list[Answer]:
+    def act(self, call: Call, picks: Sequence[Pick], plan: CallPlan) -> list[Answer]:
         """Do one of the verbs to instances."""
         verb = VERBS[call.deed]
         with self.transaction() as now:
@@ -146,8 +146,8 @@ class Ledger:
                 if answer is None:
                     row = row or self._room(call, pick, now + plan.stale, now)
                     state, next_state, due_at = _course(verb, now, plan, pick.spec)
-                    shown = row.shown_state if row.shown_until > now else row.state
-                    marks.append((state, next_state, due_at, shown, now + plan.stale, row.seq))
+                    describe = row.shown_state if row.shown_until > now else row.state
+                    marks.append((state, next_state, due_at, describe, now + plan.stale, row.seq))
                     deeds.append((row.seq, now, call.deed, row.state, state, number, call.order))
                     row.state = state
                     if call.deed in RESPEC:
@@ -162,7 +162,14 @@ class Ledger:
         return answers
 
     def look(
-        self, call: Call, ids: Sequence[str], tokens: Sequence[str], owner: str, after: int, limit: int, plan: Plan
+        self,
+        call: Call,
+        ids: Sequence[str],
+        tokens: Sequence[str],
+        owner: str,
+        after: int,
+        limit: int,
+        plan: CallPlan,
     ) -> Page:
         """What can be seen: of the named instances, or of everything that is not terminated."""
         named = call.deed == "describe"
@@ -301,7 +308,7 @@ def _rows(cursor: sqlite3.Cursor) -> list[_Row]:
     return [_Row(*row) for row in cursor]
 
 
-def _course(verb: Verb, now: float, plan: Plan, spec: Mapping[str, Any]) -> tuple[str, str | None, float | None]:
+def _course(verb: Verb, now: float, plan: CallPlan, spec: Mapping[str, Any]) -> tuple[str, str | None, float | None]:
     """The state right after the verb, where that leads, and when."""
     ends = BROKEN if (plan.broken or BREAKS in spec) and verb.ends == RUNNING else verb.ends
     return (verb.through, ends, now + plan.slow) if plan.slow > 0 else (ends, None, None)
@@ -314,10 +321,10 @@ def _made_before(row: _Row, spec: str) -> Answer:
     return Answer("found", id=row.id, token=row.token, state=row.state)
 
 
-def _judge(name: str, verb: Verb, pick: Pick, row: _Row | None, plan: Plan) -> Answer | None:
+def _judge(name: str, verb: Verb, pick: Pick, row: _Row | None, plan: CallPlan) -> Answer | None:
     """The answer where nothing is to be done; None where the verb is to be done."""
     id, token, state = (row.id, row.token, row.state) if row else (pick.id, pick.token, "")
-    if (spoiled := plan.spoil(token)) is not None:
+    if (spoiled := plan.member_error(token)) is not None:
         return Answer("failed", id=id, token=token, state=state, error=spoiled)
     if row is None and verb.ends == TERMINATED:
         return Answer("gone", id=id, token=token)

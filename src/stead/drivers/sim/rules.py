@@ -16,7 +16,7 @@ TERMINATED = "terminated"
 BROKEN = "error"
 
 MOVING = frozenset({PENDING, STOPPING, STARTING, REBOOTING, UPDATING, SHUTTING_DOWN})
-GOING = frozenset({SHUTTING_DOWN, TERMINATED})
+TERMINATING = frozenset({SHUTTING_DOWN, TERMINATED})
 
 
 class Verb(NamedTuple):
@@ -37,8 +37,8 @@ VERBS = {
     "reboot": Verb(frozenset({RUNNING, REBOOTING}), frozenset(), REBOOTING, RUNNING),
     # Idle only where it is as it is to be, which the state alone does not tell.
     "update": Verb(frozenset({RUNNING, BROKEN}), frozenset(), UPDATING, RUNNING),
-    "restore": Verb(frozenset({RUNNING, BROKEN, *GOING}), frozenset(), UPDATING, RUNNING),
-    "terminate": Verb(MOVING - GOING | {RUNNING, STOPPED, BROKEN}, GOING, SHUTTING_DOWN, TERMINATED),
+    "restore": Verb(frozenset({RUNNING, BROKEN, *TERMINATING}), frozenset(), UPDATING, RUNNING),
+    "terminate": Verb(MOVING - TERMINATING | {RUNNING, STOPPED, BROKEN}, TERMINATING, SHUTTING_DOWN, TERMINATED),
 }
 
 RESPEC = ("update", "restore")

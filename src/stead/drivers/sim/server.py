@@ -21,13 +21,13 @@ import uvicorn
 from fastapi import FastAPI, Query, Request, Response
 
 from stead.drivers.sim import accounts
-from stead.drivers.sim.faults import Call, Faults, Plan, Weather
+from stead.drivers.sim.faults import Call, CallPlan, FaultInjector, Faults
 from stead.drivers.sim.gate import CALL, PLAN, BreakableProtocol, Gate
 from stead.drivers.sim.ledger import Ledger
 from stead.drivers.sim.rules import VERBS
 from stead.drivers.sim.wire import (
     COLLECTIONS,
-    MOST_AT_ONCE,
+    MAX_PAGE,
     ActBody,
     Answers,
     CreateBody,
@@ -38,7 +38,7 @@ from stead.drivers.sim.wire import (
     Problem,
 )
 
-LONGEST_HEAD = 256 * 1024
+MAX_HEADER_BYTES = 256 * 1024
 """Bytes of a request's first line: a look names its instances there, and may name many."""
 
 
@@ -50,18 +50,18 @@ OFFERED = Offered(
 
 Names = Annotated[Sequence[str], Query()]
 Position = Annotated[int, Query(ge=0)]
-Limit = Annotated[int, Query(ge=1, le=MOST_AT_ONCE)]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 
 
-class Wrong(Exception):
+class InvalidRequest(Exception):
     """A request that is not understood."""
 
 
-def application(ledger: Ledger, weather: Weather) -> FastAPI:
+def application(ledger: Ledger, injector: FaultInjector) -> FastAPI:
     """The interface of the cloud, and the one of the simulation."""
     app = FastAPI(title="Stead simulated cloud", openapi_url=None)
 
-    @app.exception_handler(Wrong)
+    @app.exception_handler(InvalidRequest)
     async def wrong(request: Request, exc: Exception) -> Response:
         return _json(Problem(Error("InvalidRequest", str(exc))), 400)
 
@@ -79,7 +79,7 @@ def application(ledger: Ledger, weather: Weather) -> FastAPI:
     @app.post("/v1/{provider}/{region}/{things}/{verb}")
     async def act(request: Request, verb: str) -> Response:
         if verb not in VERBS:
-            raise Wrong(f"there is no verb {verb}; there are {', '.join(VERBS)}")
+            raise InvalidRequest(f"there is no verb {verb}; there are {', '.join(VERBS)}")
         call, plan = _call(request)
         picks = (await _read(request, ActBody)).instances
         return _json(Answers(ledger.act(call, _some(picks), plan)))
@@ -91,7 +91,7 @@ def application(ledger: Ledger, weather: Weather) -> FastAPI:
         tokens: Names = (),
         owner: str = "",
         after: Position = 0,
-        limit: Limit = MOST_AT_ONCE,
+        limit: Limit = MAX_PAGE,
     ) -> Response:
         call, plan = _call(request)
         return _json(ledger.look(call, _some(ids), _some(tokens), owner, after, limit, plan))
@@ -101,11 +101,11 @@ def application(ledger: Ledger, weather: Weather) -> FastAPI:
         return _json(accounts.summary(ledger))
 
     @app.get("/v1/_ledger/instances")
-    async def instances(after: Position = 0, limit: Limit = MOST_AT_ONCE, token: str = "") -> Response:
+    async def instances(after: Position = 0, limit: Limit = MAX_PAGE, token: str = "") -> Response:
         return _json(accounts.instances(ledger, after, limit, token))
 
     @app.get("/v1/_calls")
-    async def calls(since: Position = 0, limit: Limit = MOST_AT_ONCE) -> Response:
+    async def calls(since: Position = 0, limit: Limit = MAX_PAGE) -> Response:
         return _json(accounts.calls(ledger, since, limit))
 
     @app.post("/v1/_drift")
@@ -114,20 +114,20 @@ def application(ledger: Ledger, weather: Weather) -> FastAPI:
 
     @app.get("/v1/_faults")
     async def faults() -> Response:
-        return _json({"faults": [rule.shown() for rule in weather.rules()]})
+        return _json({"faults": [rule.describe() for rule in injector.rules()]})
 
     @app.post("/v1/_faults")
     async def add(request: Request) -> Response:
-        rules = [weather.add(fault) for fault in (await _read(request, Faults)).faults]
-        return _json({"faults": [rule.shown() for rule in rules]})
+        rules = [injector.add(fault) for fault in (await _read(request, Faults)).faults]
+        return _json({"faults": [rule.describe() for rule in rules]})
 
     @app.delete("/v1/_faults")
     async def clear() -> Response:
-        return _json({"cleared": weather.clear()})
+        return _json({"cleared": injector.clear()})
 
     @app.delete("/v1/_faults/{id}")
     async def clear_one(id: int) -> Response:
-        return _json({"cleared": weather.clear(id)})
+        return _json({"cleared": injector.clear(id)})
 
     return app
 
@@ -143,15 +143,15 @@ def serve(
 ) -> None:
     """Run until told to stop; `listening` hears the port as soon as calls are answered there."""
     ledger = Ledger(data)
-    weather = Weather(Random(seed), time.monotonic)
+    injector = FaultInjector(Random(seed), time.monotonic)
     config = uvicorn.Config(
-        Gate(application(ledger, weather), weather, ledger, frozenset(places)),
+        Gate(application(ledger, injector), injector, ledger, frozenset(places)),
         http=BreakableProtocol,
         ws="none",
         lifespan="off",
         log_level="warning",
         access_log=False,
-        h11_max_incomplete_event_size=LONGEST_HEAD,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=1,  # calls that hang would hold it up for ever
     )
@@ -182,10 +182,10 @@ class _Server(uvicorn.Server):
         self._listening()
 
 
-def _call(request: Request) -> tuple[Call, Plan]:
+def _call(request: Request) -> tuple[Call, CallPlan]:
     """What the gate made of the request."""
     if CALL not in request.scope:
-        raise Wrong(f"there are {', '.join(COLLECTIONS)} and offers")
+        raise InvalidRequest(f"there are {', '.join(COLLECTIONS)} and offers")
     return request.scope[CALL], request.scope[PLAN]
 
 
@@ -193,7 +193,7 @@ async def _read[T](request: Request, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(await request.body(), type=kind)
     except msgspec.MsgspecError as error:
-        raise Wrong(str(error)) from error
+        raise InvalidRequest(str(error)) from error
 
 
 def _json(value: Any, status: int = 200) -> Response:
@@ -201,6 +201,6 @@ def _json(value: Any, status: int = 200) -> Response:
 
 
 def _some[S: Sequence[Any]](things: S) -> S:
-    if len(things) > MOST_AT_ONCE:
-        raise Wrong(f"at most {MOST_AT_ONCE} instances at once, not {len(things)}")
+    if len(things) > MAX_PAGE:
+        raise InvalidRequest(f"at most {MAX_PAGE} instances at once, not {len(things)}")
     return things

@@ -33,7 +33,7 @@ COLLECTIONS = {
 """What there is under a region, and the kind that it is. What VMs share is made and removed as they are, and so are
 clusters and the apps in them, which besides can be changed. A rack has hosts handed over to a reservation."""
 
-MOST_AT_ONCE = 1000
+MAX_PAGE = 1000
 """Instances in one request, and on one page."""
 
 RETRYABLE = frozenset({"InternalError", "InsufficientCapacity", "RequestLimitExceeded"})

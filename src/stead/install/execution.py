@@ -15,11 +15,11 @@ from pathlib import Path
 from stead.install.plan import ETC, PRIVATE, STATE, SYSUSERS, UNITS, File, Plan, drop_in
 
 OWNER = "stead"
-PATIENCE = 120.0
+START_TIMEOUT = 120.0
 """Seconds that all units have to come up."""
-STEADY = 4.0
+STEADY_SECONDS = 4.0
 """Seconds for which all of them have to run: systemd restarts one that has failed after two."""
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where a server that listens on every address is found on its own machine."""
 
 
@@ -96,12 +96,12 @@ def _are(state: str, *units: str) -> bool:
 def _wait_for(plan: Plan) -> None:
     """Return when the server listens and all units have run for a while: systemd restarts a failing one for ever."""
     since = time.monotonic()
-    end = since + PATIENCE
-    while time.monotonic() - since < STEADY:
+    end = since + START_TIMEOUT
+    while time.monotonic() - since < STEADY_SECONDS:
         if missing := _not_up(plan):
             since = time.monotonic()
             if since > end:
-                raise InstallFailed(f"{missing} within {PATIENCE:.0f} s")
+                raise InstallFailed(f"{missing} within {START_TIMEOUT:.0f} s")
         time.sleep(0.2)
 
 
@@ -116,7 +116,7 @@ def _not_up(plan: Plan) -> str:
 
 def _listens(host: str, port: int) -> bool:
     try:
-        socket.create_connection((EVERYWHERE.get(host, host), port), timeout=1).close()
+        socket.create_connection((LOOPBACK_OF.get(host, host), port), timeout=1).close()
     except OSError:
         return False
     return True

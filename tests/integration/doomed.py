@@ -30,14 +30,15 @@ import asyncpg
 from nats.aio.client import Client
 
 from stead import build as controller_engine
+from stead.access.authorized import Authorized
 from stead.agent import build
 from stead.agent.order_work import OrderExecution
 from stead.bus import Bus, Delivery
+from stead.controller.admission.request import ActionRequest
 from stead.drivers.sim.driver import SimDriver
-from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
+from stead.lifecycle.rows import Actor
 from stead.store.statements import _SQL
-from tests.action_requests import requested
 
 PACE = Pace(custody=6, call=2, resend=1, again=1)
 """Short waits, but custody that a busy machine does not lose."""
@@ -204,10 +205,18 @@ async def be_controller(what: Mapping[str, Any], line: Line) -> None:
     async with controller_engine.open_engine(*place, connections=2, pace=PACE) as engine:
 
         async def ask(wish: Mapping[str, Any]) -> None:
-            request = Request(wish["action"], force=wish.get("force", False), reason=wish.get("reason", ""))
-            kind, spec = wish.get("kind", "vm"), wish.get("spec", {"cpu": 2})
-            asked = requested(kind, wish["path"], request, "ann", spec, wish["lane"], wish["key"])
-            answer = await engine.controller.admission.admit(*asked)
+            request = ActionRequest(
+                wish["path"],
+                wish["action"],
+                wish.get("kind", "vm"),
+                wish.get("spec", {"cpu": 2}),
+                wish["lane"],
+                force=wish.get("force", False),
+                reason=wish.get("reason", ""),
+                key=wish["key"],
+            )
+            ann = Authorized.of_record("ann", Actor.USER, request.action)
+            answer = await engine.controller.admission.admit(request, ann)
             line.say({"answer": {"kind": type(answer).__name__, **asdict(answer)}})
 
         for healer in engine.controller.healers:

@@ -252,7 +252,7 @@ def test_policies_are_tried_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("cases: []", "no cases"),
+        ("cases: []", "`cases` is missing or empty"),
         ("cases: [1]", "case 1 is no mapping"),
         ("cases: [{who: ann, action: a, path: /x, expect: allow}]", "who is user:NAME"),
         ('cases: [{who: "user:a", action: a, path: x, expect: allow}]', "a path begins with /"),

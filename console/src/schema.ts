@@ -1,4 +1,4 @@
-// Generated from docs/reference/openapi.json by `make docs`; do not edit. bf856872c22bd5dea851f0e036fdc2e166f5800a12bfa3343d73fcb7da2bea20
+// Generated from docs/reference/openapi.json by `make docs`; do not edit. 49ea8f4d805a9407dfbc05a0621c0ac0cdadf8b826f02e4452ed79e334848091
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -747,7 +747,7 @@ export interface components {
         };
         Reason: {
             code: components["schemas"]["Code"];
-            says: string;
+            message: string;
         };
         RegisteredLifecycle: {
             version: number;

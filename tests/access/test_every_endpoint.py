@@ -124,13 +124,13 @@ def own_kind(house: House) -> None:
 
 NOTE = """
 kind: note
-says: Something that is only written down.
+description: Something that is only written down.
 states:
-  - {name: Absent, class: absent, says: There is none.}
-  - {name: Open, class: stable, says: It is open., seen: ''}
+  - {name: Absent, class: absent, description: There is none.}
+  - {name: Open, class: stable, description: It is open., observed_as: ''}
 actions:
-  - {name: create, says: Write it down., starts: Absent, ends: Open, orders: []}
-  - {name: delete, says: Forget it., starts: Open, ends: Absent, orders: []}
+  - {name: create, description: Write it down., source: Absent, target: Open, work: none}
+  - {name: delete, description: Forget it., source: Open, target: Absent, work: none}
 """
 KIND = {"kind": lambda _: "note"}
 GRANTED: dict[str, Callable[[House], str]] = {"lane": lambda _: "none.x", "namespace": lambda _: "none"}

@@ -34,8 +34,7 @@ from stead.controller.reconcilers.leases import LeaseEvents
 from stead.dev.children import START_TIMEOUT
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.events import Request as LifecycleRequest
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, Trigger
+from stead.lifecycle.rows import PROBE, Actor, Trigger
 from stead.store import Store
 from stead.store.commit import CommitResult, Custody
 from tests import background

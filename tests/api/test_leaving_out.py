@@ -119,6 +119,8 @@ def test_group_action_waits_for_member_that_does_the_same_by_itself(cell: Cell, 
 
 
 def test_nothing_but_infrastructures_and_subgroups_leaves_out_what_is_claimed(cell: Cell) -> None:
-    found = {(kind.kind, action.name) for kind in cell.kinds.values() for action in kind.actions if action.leaves_out}
+    found = {
+        (kind.kind, action.name) for kind in cell.kinds.values() for action in kind.actions if action.skips_claimed
+    }
     names = ("suspend", "resume", "reboot", "terminate", "refine", "refresh", "accept-observed")
     assert found == {(kind, name) for kind in ("mci", "subgroup") for name in names}

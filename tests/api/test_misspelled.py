@@ -41,7 +41,7 @@ def test_misspelled_field_is_rejected_at_admission_and_in_a_dry_run(
     path = PATHS.get(kind, "/{ns}/thing").format(ns=ns)
     body = {"kind": kind, "spec": {"label": {"a": "b"}}, "lane": "" if kind in PATHS else "sim.a"}
     lifecycle = KINDS[kind]
-    action = next(one.name for one in lifecycle.actions if lifecycle.initial.name in one.starts and one.by)
+    action = next(one.name for one in lifecycle.actions if lifecycle.initial.name in one.source and one.actors)
     where = f"/v1/resources{path}?action={action}" + ("&dry_run=true" if dry_run else "")
     answer = web.post(where, json=body)
     assert answer.status_code == 422, answer.text

@@ -25,7 +25,7 @@ ENDS = [
 
 def making(lifecycle: Lifecycle) -> str:
     """The first action that makes one."""
-    names = (a.name for a in lifecycle.actions if lifecycle.initial.name in a.starts)
+    names = (a.name for a in lifecycle.actions if lifecycle.initial.name in a.source)
     return next(name for name in names if name != "assign")
 
 
@@ -102,4 +102,4 @@ def test_of_two_who_take_a_name_one_gets_it(cell: Cell, web: httpx.Client, ns: s
     path = f"/{ns}/x"
     cell.put(path, "image", "DESTROYED")
     assert [make(web, path, "image", n=n).status_code for n in (1, 2)] == [202, 409]
-    assert Actor.USER in (KINDS["image"].action("create") or KINDS["image"].actions[0]).by
+    assert Actor.USER in (KINDS["image"].action("create") or KINDS["image"].actions[0]).actors

@@ -109,8 +109,8 @@ class Stage:
         """Every state that an action leads through, by that action, where it stays until an agent has reported."""
         lifecycle, place = KINDS[kind], PLACES.get(kind, "{m}")
         for action in lifecycle.actions:
-            start = next((s for s in action.starts if lifecycle.state(s).cls is not StateClass.ABSENT), "")
-            for state in action.through if start and not action.steers else ():
+            start = next((s for s in action.source if lifecycle.state(s).cls is not StateClass.ABSENT), "")
+            for state in action.via if start and not action.signals else ():
                 inside = self._member(kind, action) if lifecycle.state(state).awaits is AwaitedParty.CHILDREN else ""
                 if lifecycle.state(state).awaits is not AwaitedParty.AGENT and not inside:
                     continue  # the controller leaves it by itself
@@ -121,7 +121,11 @@ class Stage:
                     path = self.put(at, kind, start)
                     if inside:
                         self.cell.put(MEMBERS[kind].format(m=at), lifecycle.members, inside)
-                    actor = Actor.ADMIN if Actor.USER in action.by or Actor.ADMIN in action.by else Actor.CONTROLLER
+                    actor = (
+                        Actor.ADMIN
+                        if Actor.USER in action.actors or Actor.ADMIN in action.actors
+                        else Actor.CONTROLLER
+                    )
                     self.ask(path, action.name, actor, on_conflict="reject")
                     self.cell.run(self.cell.idle())
                     self.cell.state(path, state)
@@ -130,9 +134,9 @@ class Stage:
 
     def _member(self, kind: str, action: Action) -> str:
         """The state of a member that an action on its group keeps busy."""
-        asks = KINDS[KINDS[kind].members].action(action.members) if kind in MEMBERS else None
+        asks = KINDS[KINDS[kind].members].action(action.member_action) if kind in MEMBERS else None
         found = (
-            (s for s in asks.starts if KINDS[KINDS[kind].members].state(s).cls is StateClass.STABLE) if asks else ()
+            (s for s in asks.source if KINDS[KINDS[kind].members].state(s).cls is StateClass.STABLE) if asks else ()
         )
         return next(iter(found), "")
 
@@ -158,7 +162,7 @@ class Stage:
     def differences(self, situation: Situation) -> Iterator[str]:
         """Where what is offered in a situation is not what is accepted."""
         actions = KINDS[situation.kind].actions
-        for_admins = any(Actor.ADMIN in action.by for action in actions)
+        for_admins = any(Actor.ADMIN in action.actors for action in actions)
         for actor in ("user", "admin") if for_admins else ("user",):
             path = self.made(situation)
             said = self.web.get(
@@ -196,7 +200,9 @@ def accepted(answer: httpx.Response) -> bool | None:
     return answer.status_code == 202 and not (said["joined"] or said["no_change"] or said["queued"])
 
 
-ASKED = [kind for kind in KINDS if any(by in (Actor.USER, Actor.ADMIN) for a in KINDS[kind].actions for by in a.by)]
+ASKED = [
+    kind for kind in KINDS if any(by in (Actor.USER, Actor.ADMIN) for a in KINDS[kind].actions for by in a.actors)
+]
 """The kinds of which something can be requested; the others are led by their parents alone."""
 
 FEW = 2

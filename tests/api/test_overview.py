@@ -83,7 +83,7 @@ def sums_and_trouble(cell: Cell, web: httpx.Client) -> None:
 
 def test_what_takes_long_is_named_after_what_failed(cell: Cell, web: httpx.Client) -> None:
     make(web, "/slow/m/g/1")
-    deadline = KINDS["vm"].state("Creating").deadline
+    deadline = KINDS["vm"].state("Creating").timeout
     assert deadline is not None
     later = "UPDATE resources SET timers = jsonb_build_object('deadline', extract(epoch FROM now()) + $1::int) "
     cell.run(_execute(cell.dsn, later + "WHERE path = '/slow/m/g/1'", deadline // 4))

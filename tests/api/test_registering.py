@@ -20,85 +20,90 @@ from tests.api.test_resources import problem
 
 NOTE = """
 kind: note
-says: Something that is only written down.
+description: Something that is only written down.
 states:
-  - {name: Absent, class: absent, says: There is none.}
-  - {name: Open, class: stable, says: It is open., seen: ''}
-  - {name: Closed, class: stable, says: It is closed., seen: ''}
+  - {name: Absent, class: absent, description: There is none.}
+  - {name: Open, class: stable, description: It is open., observed_as: ''}
+  - {name: Closed, class: stable, description: It is closed., observed_as: ''}
 actions:
-  - {name: create, says: Write it down., starts: Absent, ends: Open, orders: []}
-  - {name: close, says: Close it., starts: Open, ends: Closed, orders: []}
-  - {name: delete, says: Forget it., starts: [Open, Closed], ends: Absent, orders: []}
+  - {name: create, description: Write it down., source: Absent, target: Open, work: none}
+  - {name: close, description: Close it., source: Open, target: Closed, work: none}
+  - {name: delete, description: Forget it., source: [Open, Closed], target: Absent, work: none}
 """
 LATER = NOTE.replace(
     "  - {name: delete",
-    "  - {name: reopen, says: Open it again., starts: Closed, ends: Open, orders: []}\n  - {name: delete",
+    "  - {name: reopen, description: Open it again., source: Closed, target: Open, work: none}\n  - {name: delete",
 )
 NEVER_CLOSED = "\n".join(line for line in NOTE.replace("[Open, Closed]", "Open").splitlines() if "Close" not in line)
 TASK = """
 kind: task
-says: Something that an agent does.
-drifts: [Open, Closed, Undefined]
-gone: Absent
-broken: Undefined
+description: Something that an agent does.
+drift_states: [Open, Closed, Undefined]
+on_absent: Absent
+on_broken: Undefined
 states:
-  - {name: Absent, class: absent, says: There is none.}
-  - {name: Opening, class: transitional, says: It is being opened., deadline: 1m}
-  - {name: Open, class: stable, says: It is open.}
-  - {name: Closed, class: stable, says: It is closed.}
-  - {name: Undefined, class: stable, says: Nobody knows., seen: '', probe_first: true}
+  - {name: Absent, class: absent, description: There is none.}
+  - {name: Opening, class: transitional, description: It is being opened., timeout: 1m}
+  - {name: Open, class: stable, description: It is open.}
+  - {name: Closed, class: stable, description: It is closed.}
+  - {name: Undefined, class: stable, description: Nobody knows., observed_as: '', probe_first: true}
 actions:
-  - {name: create, says: Open it., starts: Absent, through: Opening, ends: Open, fails: Undefined, undo: leave}
-  - {name: delete, says: Forget it., starts: [Open, Closed, Undefined], ends: Absent, orders: []}
+  - name: create
+    description: Open it.
+    source: Absent
+    via: Opening
+    target: Open
+    on_failure: Undefined
+    rollback: leave
+  - {name: delete, description: Forget it., source: [Open, Closed, Undefined], target: Absent, work: none}
 """
 """Not to be explored: it is put in force behind the server's back."""
 UNSAFE = """
 kind: lamp
-says: A lamp that somebody switches.
-drifts: [Dark, Bright]
-gone: Absent
+description: A lamp that somebody switches.
+drift_states: [Dark, Bright]
+on_absent: Absent
 states:
-  - {name: Absent, class: absent, says: There is none.}
-  - {name: Dark, class: stable, says: It is dark.}
-  - {name: Switching, class: transitional, says: It is being switched., deadline: 1m}
-  - {name: Bright, class: stable, says: It is bright.}
-moves:
-  - {from: Absent, when: observed Dark, by: agent, to: Dark}
+  - {name: Absent, class: absent, description: There is none.}
+  - {name: Dark, class: stable, description: It is dark.}
+  - {name: Switching, class: transitional, description: It is being switched., timeout: 1m}
+  - {name: Bright, class: stable, description: It is bright.}
+transitions:
+  - {source: Absent, trigger: observed Dark, actor: agent, target: Dark}
 actions:
   - name: switch-on
-    says: Let there be light.
-    starts: [Absent, Dark]
-    through: Switching
-    ends: Bright
-    fails: (back)
-    undo: leave
-  - {name: delete, says: Take it away., starts: [Bright, Dark], ends: Absent, orders: []}
+    description: Let there be light.
+    source: [Absent, Dark]
+    via: Switching
+    target: Bright
+    on_failure: (origin)
+    rollback: leave
+  - {name: delete, description: Take it away., source: [Bright, Dark], target: Absent, work: none}
 """
 
 
 SHELF = """
 kind: shelf
-says: Notes that lie together.
+description: Notes that lie together.
 members: note
-fold: dominant
+aggregation: dominant
 order: [Open, Closed]
 states:
-  - {name: Absent, class: absent, says: There is none.}
-  - {name: Open, class: stable, says: Most notes are open., seen: ''}
-  - {name: Closing, class: transitional, says: Its notes are being closed., deadline: 10m, awaits: children}
-  - {name: Closed, class: stable, says: Most notes are closed., seen: ''}
+  - {name: Absent, class: absent, description: There is none.}
+  - {name: Open, class: stable, description: Most notes are open., observed_as: ''}
+  - {name: Closing, class: transitional, description: Its notes are being closed., timeout: 10m, awaits: children}
+  - {name: Closed, class: stable, description: Most notes are closed., observed_as: ''}
 actions:
-  - {name: create, says: Put it up., starts: Absent, ends: Open, orders: []}
+  - {name: create, description: Put it up., source: Absent, target: Open, work: none}
   - name: close
-    says: Close all notes.
-    starts: Open
-    through: Closing
-    ends: Closed
-    fails: Open
-    orders: []
-    members: close
-    undo: leave
-  - {name: delete, says: Take it down., starts: [Open, Closed], ends: Absent, orders: [], empty_only: true}
+    description: Close all notes.
+    source: Open
+    via: Closing
+    target: Closed
+    on_failure: Open
+    work: {member_action: close}
+    rollback: leave
+  - {name: delete, description: Take it down., source: [Open, Closed], target: Absent, work: none, empty_only: true}
 """
 
 
@@ -167,12 +172,12 @@ def test_a_kind_is_registered_and_used(cell: Cell, web: httpx.Client) -> None:
 
 
 def test_what_is_no_lifecycle_is_told_line_by_line(web: httpx.Client) -> None:
-    said = problem(put(web, "note", NOTE.replace("ends: Open", "ends: Opn")), 422, "not-a-lifecycle")
+    said = problem(put(web, "note", NOTE.replace("target: Open", "target: Opn")), 422, "not-a-lifecycle")
     assert "did you mean Open?" in said["errors"][0]["message"]
 
 
 def test_findings_refuse_it(cell: Cell, web: httpx.Client) -> None:
-    said = problem(put(web, "note", NOTE.replace("starts: [Open, Closed]", "starts: Open")), 422, "not-sound")
+    said = problem(put(web, "note", NOTE.replace("source: [Open, Closed]", "source: Open")), 422, "not-sound")
     (finding,) = said["errors"]
     assert finding["location"] == "state Closed"
     assert finding["message"].endswith("[dead-end]")
@@ -191,18 +196,20 @@ def test_a_violation_refuses_it_with_its_story(web: httpx.Client) -> None:
     [
         (NOTE.replace("kind: note", "kind: vm"), "vm", 409, "built-in", "vm is built in"),
         (NOTE, "other", 422, "invalid", "about note"),
-        (NOTE.replace("says: S", "parent: shelf\nsays: S"), "note", 422, "not-sound", "no kind shelf"),
-        (NOTE.replace("says: S", "members: page\nsays: S"), "note", 422, "not-sound", "no kind page"),
-        (NOTE.replace("says: S", "presence: true\nsays: S"), "note", 422, "not-sound", "only sites"),
+        (NOTE.replace("description: S", "parent: shelf\ndescription: S"), "note", 422, "not-sound", "no kind shelf"),
+        (NOTE.replace("description: S", "members: page\ndescription: S"), "note", 422, "not-sound", "no kind page"),
+        (NOTE.replace("description: S", "presence: true\ndescription: S"), "note", 422, "not-sound", "only sites"),
         (
-            NOTE.replace("ends: Closed, orders: []", "ends: (back), beside: true"),
+            NOTE.replace("target: Closed, work: none", "target: (origin), work: scoped"),
             "note",
             422,
             "not-sound",
             "only deploys of systems",
         ),
         (
-            NOTE.replace("says: S", "members: note\nfold: worst\norder: [Closed]\nsays: S"),
+            NOTE.replace(
+                "description: S", "members: note\naggregation: worst\naggregation_order: [Closed]\ndescription: S"
+            ),
             "note",
             422,
             "not-sound",
@@ -272,7 +279,7 @@ def test_another_document_must_not_lack_what_is_in_use(cell: Cell, web: httpx.Cl
 def test_nor_change_what_is_under_way(cell: Cell, web: httpx.Client) -> None:
     force(cell, TASK)
     assert make(web, "/shop/t1", "task", lane="x.y").status_code == 202
-    said = problem(put(web, "task", TASK.replace("fails: Undefined", "fails: Closed")), 409, "kind-in-use")
+    said = problem(put(web, "task", TASK.replace("on_failure: Undefined", "on_failure: Closed")), 409, "kind-in-use")
     assert said["detail"].endswith("1 with create")
     cell.settle("/shop/t1", Trigger.SUCCEEDED)
     assert web.get("/v1/resources/shop/t1").json()["state"] == "Open"
@@ -353,5 +360,5 @@ def test_the_client_registers_too(cell: Cell) -> None:
         assert client.register_lifecycle("note", NOTE).version == 1
         assert client.lifecycle("note").registered is not None
         with pytest.raises(InvalidRequest, match="dead-end"):
-            client.register_lifecycle("note", NOTE.replace("starts: [Open, Closed]", "starts: Open"))
+            client.register_lifecycle("note", NOTE.replace("source: [Open, Closed]", "source: Open"))
         client.unregister_lifecycle("note")

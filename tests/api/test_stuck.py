@@ -94,7 +94,7 @@ def test_what_is_under_way_says_how_long_it_has_lasted_and_usually_does(
     lasts = seen["operation"]["elapsed"]
     assert lasts["since"] == seen["changed_at"]
     assert lasts["deadline"] == seen["timers"]["deadline"]
-    assert lasts["limit"] == KINDS["vm"].state("Suspending").deadline
+    assert lasts["limit"] == KINDS["vm"].state("Suspending").timeout
     assert 0 < lasts["typical"] <= lasts["p99"] < 60
     assert (lasts["samples"], lasts["late"], lasts["overdue"]) == (ENOUGH, False, False)
     aged(cell, path, 60)
@@ -118,7 +118,7 @@ def test_what_is_looked_at_and_settled_is_told_with_why(cell: Cell, web: httpx.C
     path = f"/{ns}/m/g/1"
     running(cell, web, path)
     id = web.post(f"/v1/resources{path}", params={"action": "reboot"}).json()["operation"]["id"]
-    deadline = KINDS["vm"].state("Rebooting").deadline
+    deadline = KINDS["vm"].state("Rebooting").timeout
     assert deadline is not None
     aged(cell, path, deadline + 1)
     ticked(cell)
@@ -144,7 +144,7 @@ def test_what_is_looked_at_and_settled_is_told_with_why(cell: Cell, web: httpx.C
 def test_creation_that_an_observation_found_done_is_not_stuck(cell: Cell, web: httpx.Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     make(web, path)
-    deadline = KINDS["vm"].state("Creating").deadline
+    deadline = KINDS["vm"].state("Creating").timeout
     assert deadline is not None
     aged(cell, path, deadline + 1)
     ticked(cell)

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 LATER = NOTE.replace(
     "  - {name: delete",
-    "  - {name: reopen, says: Open it again., starts: Shut, ends: Open, orders: []}\n  - {name: delete",
+    "  - {name: reopen, description: Open it again., source: Shut, target: Open, work: none}\n  - {name: delete",
 ).replace("class: final", "class: stable")
 
 

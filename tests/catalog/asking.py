@@ -22,10 +22,10 @@ def word(answer: Decision | Rejection) -> str:
         assert answer.reasons
         return NO
     if answer.joined or answer.queued:
-        assert not answer.moves
+        assert not answer.transitions
         return JOIN if answer.joined else QUEUED
-    if answer.moves:
-        return answer.moves[0].target
+    if answer.transitions:
+        return answer.transitions[0].target
     return IDLE if answer.ended else STAYS
 
 

@@ -184,8 +184,8 @@ def test_every_state_is_in_its_class(kind: str, cls: StateClass) -> None:
 @KIND
 def test_every_state_has_a_sentence_of_its_own(kind: str) -> None:
     lifecycle = KINDS[kind]
-    sentences = [state.says for state in lifecycle.states]
-    for says in (lifecycle.says, *sentences, *(action.says for action in lifecycle.actions)):
+    sentences = [state.description for state in lifecycle.states]
+    for says in (lifecycle.description, *sentences, *(action.description for action in lifecycle.actions)):
         assert says.endswith(".")
         assert says[0].isupper()
         assert len(says.split()) >= 2
@@ -204,9 +204,7 @@ def test_every_state_and_action_is_named_once(kind: str) -> None:
 @KIND
 def test_moving_states_and_no_others_have_a_deadline(kind: str) -> None:
     for state in KINDS[kind].states:
-        assert (state.deadline is not None and state.deadline > 0) == (state.cls is StateClass.TRANSITIONAL), (
-            state.name
-        )
+        assert (state.timeout is not None and state.timeout > 0) == (state.cls is StateClass.TRANSITIONAL), state.name
 
 
 @KIND
@@ -231,12 +229,12 @@ def test_children_that_are_silent_are_counted_anew(kind: str) -> None:
     """They have deadlines of their own, so no clock leads their parent away before they have settled."""
     lifecycle = KINDS[kind]
     for action in lifecycle.actions:
-        for name in action.through:
-            if lifecycle.state(name).awaits is not AwaitedParty.CHILDREN or action.steers:
+        for name in action.via:
+            if lifecycle.state(name).awaits is not AwaitedParty.CHILDREN or action.signals:
                 continue
             assert not lifecycle.rows(name, Trigger.TIMED_OUT, action.name)
-            busy = Snapshot(name, operation=Operation(action.name, origin=action.starts[0]))
+            busy = Snapshot(name, operation=Operation(action.name, origin=action.source[0]))
             answer = decide(lifecycle, busy, TimerDue("deadline"))
             assert isinstance(answer, Decision)
             assert answer.recount
-            assert not answer.moves
+            assert not answer.transitions

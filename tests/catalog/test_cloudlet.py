@@ -170,7 +170,7 @@ def test_a_site_comes_up_in_three_steps(running: str) -> None:
     if running == "create":
         asked = decide(cloudlet, Snapshot("Offline"), Request("create"))
         assert isinstance(asked, Decision)
-        assert [m.target for m in asked.moves] == ["Init"]
+        assert [m.target for m in asked.transitions] == ["Init"]
         hello = decide(cloudlet, asked.after, Connected(1))
     else:
         hello = decide(cloudlet, Snapshot("Offline"), Connected(1))
@@ -178,13 +178,13 @@ def test_a_site_comes_up_in_three_steps(running: str) -> None:
     assert hello.after.state == "Init"
     answered = decide(cloudlet, hello.after, TimerDue("next"))
     assert isinstance(answered, Decision)
-    assert [(m.target, m.actor) for m in answered.moves] == [("InitOk", Actor.CONTROLLER)]
+    assert [(m.target, m.actor) for m in answered.transitions] == [("InitOk", Actor.CONTROLLER)]
     assert answered.after.work is not None
     gathering = replace(answered.after, work=replace(answered.after.work, taken=True))
     for said, end in ((Trigger.SUCCEEDED, "Ready"), (Trigger.FAILED, "Offline")):
         answer = decide(cloudlet, gathering, Report(said, gathering.fence, notify=1))
         assert isinstance(answer, Decision)
-        assert [(m.target, m.actor) for m in answer.moves] == [(end, Actor.AGENT)]
+        assert [(m.target, m.actor) for m in answer.transitions] == [(end, Actor.AGENT)]
 
 
 @pytest.mark.req("S1-11")
@@ -217,7 +217,7 @@ def test_the_old_agent_of_an_upgrade(state: str, started: str, done: str, failed
     snapshot = site(state, "upgrade", successor=6 if state == "InitOk" else 0)
     for said, wanted in ((Trigger.STARTED, started), (Trigger.SUCCEEDED, done), (Trigger.FAILED, failed)):
         answer = decide(KINDS["cloudlet"], snapshot, Report(said, snapshot.fence, notify=5))
-        got = NO if isinstance(answer, Rejection) else ([m.target for m in answer.moves] or ["-"])[0]
+        got = NO if isinstance(answer, Rejection) else ([m.target for m in answer.transitions] or ["-"])[0]
         assert got == wanted, said
 
 
@@ -283,7 +283,7 @@ def test_site_with_changes_under_way_on_it_is_forgotten() -> None:
 def test_site_that_is_not_empty_says_how_many_resources_are_below_it_at_any_depth(count: int, says: str) -> None:
     answer = decide(KINDS["cloudlet"], Snapshot("Ready", children=count), Request("delete"))
     assert isinstance(answer, Rejection)
-    assert answer.reasons[0].says == says
+    assert answer.reasons[0].message == says
 
 
 SITE_TAKES_CHANGES = """

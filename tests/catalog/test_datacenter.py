@@ -338,13 +338,13 @@ def test_a_machine_is_destroyed_in_three_steps() -> None:
     ],
 )
 def test_the_recycle_bin_is_emptied_by_the_clock(kind: str, state: str) -> None:
-    expires = KINDS[kind].state(state).expires
+    expires = KINDS[kind].state(state).expiry
     assert expires is not None
     assert (expires.action, expires.after > 0) == ("destroy", True)
     answer = decide(KINDS[kind], Snapshot(state), TimerDue("expiry"))
     assert isinstance(answer, Decision)
-    assert [(m.target, m.actor) for m in answer.moves] == [("DESTROYING", Actor.CLOCK)]
-    others = {s.name for s in KINDS[kind].states if s.expires is not None} - {"DELETED", "TOBEDELETED"}
+    assert [(m.target, m.actor) for m in answer.transitions] == [("DESTROYING", Actor.CLOCK)]
+    others = {s.name for s in KINDS[kind].states if s.expiry is not None} - {"DELETED", "TOBEDELETED"}
     assert others == set()
 
 
@@ -394,7 +394,7 @@ def test_a_migration_is_not_for_users_and_shows_nothing() -> None:
         assert ask("machine", state, "migrate", Actor.USER) == NO
         answer = decide(KINDS["machine"], Snapshot(state), Request("migrate", actor=Actor.CONTROLLER))
         assert isinstance(answer, Decision)
-        assert (answer.moves, answer.after.state, answer.after.operation) == ((), state, None)
+        assert (answer.transitions, answer.after.state, answer.after.operation) == ((), state, None)
         assert answer.after.hidden is not None
     for state in ("VIRTUAL", "DELETED", "DESTROYED", "ERROR"):
         assert ask("machine", state, "migrate", Actor.CONTROLLER) == NO

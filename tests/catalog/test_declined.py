@@ -25,7 +25,7 @@ def test_what_the_provider_rejected_without_effect_leaves_a_vm_where_it_came_fro
     snapshot = under_way(state, action, origin)
     answer = decide(KINDS["vm"], snapshot, Report(Trigger.DECLINED, snapshot.fence))
     assert isinstance(answer, Decision)
-    assert [(m.trigger, m.target) for m in answer.moves] == [(Trigger.DECLINED, origin)]
+    assert [(m.trigger, m.target) for m in answer.transitions] == [(Trigger.DECLINED, origin)]
     assert [ended.outcome for ended in answer.ended] == [Outcome.FAILED]
 
 
@@ -41,8 +41,8 @@ def test_refine_looks_first_and_spares_a_vm_that_runs(origin: str) -> None:
     spared = decide(vm, taken.after, Report(Trigger.OBSERVED, taken.after.fence, seen="Running"))
     assert isinstance(spared, Decision)
     assert (spared.after.state, spared.orders) == (origin, ())
-    assert "refine spares" in spared.says
-    assert "Running" in spared.says
+    assert "refine spares" in spared.message
+    assert "Running" in spared.message
     for there in ("Suspended", "absent", "broken"):
         goes = decide(vm, taken.after, Report(Trigger.OBSERVED, taken.after.fence, seen=there))
         assert isinstance(goes, Decision)

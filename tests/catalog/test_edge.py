@@ -120,7 +120,7 @@ def test_an_instance_at_rest_answers_every_request_of_everyone(kind: str) -> Non
 @pytest.mark.parametrize("kind", INSTANCES)
 def test_no_request_moves_an_instance_that_is_on_its_way(kind: str) -> None:
     for state, running, origin in sorted(ways(TYPED[kind])):
-        if KINDS[kind].state(state).deadline:
+        if KINDS[kind].state(state).timeout:
             for action in ("create", "update", "delete"):
                 for actor in WHO_ASKS:
                     for force in (False, True):
@@ -132,7 +132,7 @@ def test_no_request_moves_an_instance_that_is_on_its_way(kind: str) -> None:
 @pytest.mark.parametrize("kind", INSTANCES)
 def test_instance_on_its_way_is_forgotten_by_the_controller_alone(kind: str) -> None:
     for state, running, origin in sorted(ways(TYPED[kind])):
-        if KINDS[kind].state(state).deadline:
+        if KINDS[kind].state(state).timeout:
             for actor in WHO_ASKS:
                 snapshot = replace(under_way(state, running, origin), revision=7, previous=6)
                 answer = decide(KINDS[kind], snapshot, Request("forget", actor=actor))
@@ -161,7 +161,7 @@ def test_an_instance_is_moved_by_the_words_of_its_agent_as_tabled(kind: str, sai
         wanted = [r.target for r in TYPED[kind] if (r.source, r.trigger, r.on) == (state, said, action)]
         answer = decide(KINDS[kind], snapshot, Report(said, snapshot.fence))
         assert isinstance(answer, Decision)
-        assert [m.target for m in answer.moves] == wanted, state
+        assert [m.target for m in answer.transitions] == wanted, state
 
 
 @pytest.mark.req("S1-01")
@@ -191,7 +191,7 @@ def test_a_missed_word_holds_nothing_up(
     snapshot = under_way(state, action, "NotPresent" if action == "create" else "Ready")
     answer = decide(KINDS[kind], snapshot, Report(Trigger(said), snapshot.fence))
     assert isinstance(answer, Decision)
-    assert [(m.source, m.target) for m in answer.moves] == [(state, target)]
+    assert [(m.source, m.target) for m in answer.transitions] == [(state, target)]
     assert answer.after.operation is None
     late = Report(Trigger.STARTED, snapshot.fence)
     assert isinstance(decide(KINDS[kind], answer.after, late), Rejection), f"{skipped} came late and was believed"
@@ -213,14 +213,14 @@ def test_the_controller_undoes_a_failed_create_and_a_failed_update(
     snapshot = replace(under_way(state, action, origin), revision=pending, previous=6)
     failed = decide(KINDS[kind], snapshot, Report(Trigger.FAILED, snapshot.fence))
     assert isinstance(failed, Decision)
-    assert [m.target for m in failed.moves] == [error]
+    assert [m.target for m in failed.transitions] == [error]
     assert failed.orders == (Order(verb),)
     assert failed.after.operation is not None
     assert failed.after.operation.phase is Phase.ROLLING_BACK
     taken = replace(failed.after, work=Work(verb, taken=True))
     undone = decide(KINDS[kind], taken, Report(Trigger.SUCCEEDED, taken.fence))
     assert isinstance(undone, Decision)
-    assert [(m.target, m.actor) for m in undone.moves] == [(back, Actor.CONTROLLER)]
+    assert [(m.target, m.actor) for m in undone.transitions] == [(back, Actor.CONTROLLER)]
     assert undone.after.revision == 6
     assert undone.after.operation is None
 
@@ -234,7 +234,7 @@ def test_a_failed_delete_is_looked_at_and_undone_only_where_the_object_is_whole(
     snapshot = under_way("Deleting", "delete", "Ready")
     failed = decide(KINDS[kind], snapshot, Report(Trigger.FAILED, snapshot.fence))
     assert isinstance(failed, Decision)
-    assert [m.target for m in failed.moves] == ["DeleteError"]
+    assert [m.target for m in failed.transitions] == ["DeleteError"]
     assert failed.orders == (Order("probe"),)
     looked = replace(failed.after, work=Work("probe", taken=True))
     answer = decide(KINDS[kind], looked, Report(Trigger.OBSERVED, looked.fence, seen=sight))
@@ -309,7 +309,7 @@ def test_a_cluster_takes_new_dependents_while_it_is_ready_alone(state: str, want
 def test_what_nothing_depends_on_is_deleted_without_a_wait() -> None:
     begun = decide(KINDS["appinst"], Snapshot("Ready"), Request("delete"))
     assert isinstance(begun, Decision)
-    assert [m.target for m in begun.moves] == ["DeletePrepare", "DeleteRequested"]
+    assert [m.target for m in begun.transitions] == ["DeletePrepare", "DeleteRequested"]
     assert [order.verb for order in begun.orders] == ["delete"]
 
 
@@ -318,17 +318,17 @@ def test_a_cascade_goes_on_when_the_dependents_are_gone_and_back_when_one_could_
     kind = "clusterinst"
     begun = decide(KINDS[kind], Snapshot("Ready", children=2), Request("delete"))
     assert isinstance(begun, Decision)
-    assert [m.target for m in begun.moves] == ["DeletePrepare"]
+    assert [m.target for m in begun.transitions] == ["DeletePrepare"]
     assert begun.members == "delete"
     waiting = decide(KINDS[kind], begun.after, Children((("Deleting", 1),), remaining=1))
     assert isinstance(waiting, Decision)
-    assert waiting.moves == ()
+    assert waiting.transitions == ()
     gone = decide(KINDS[kind], begun.after, Children(()))
     assert isinstance(gone, Decision)
-    assert [(m.target, m.actor) for m in gone.moves] == [("DeleteRequested", Actor.CONTROLLER)]
+    assert [(m.target, m.actor) for m in gone.transitions] == [("DeleteRequested", Actor.CONTROLLER)]
     stuck = decide(KINDS[kind], begun.after, Children((("Ready", 1),), failed=1))
     assert isinstance(stuck, Decision)
-    assert [(m.target, m.actor) for m in stuck.moves] == [("Ready", Actor.CONTROLLER)]
+    assert [(m.target, m.actor) for m in stuck.transitions] == [("Ready", Actor.CONTROLLER)]
     assert stuck.after.operation is None
 
 
@@ -342,7 +342,7 @@ def test_gone_means_gone_from_either_state_of_deletion(kind: str, state: str) ->
     absent = decide(KINDS[kind], looked, Report(Trigger.OBSERVED, looked.fence, seen="absent"))
     for answer in (done, absent):
         assert isinstance(answer, Decision)
-        assert [m.target for m in answer.moves] == ["NotPresent"]
+        assert [m.target for m in answer.transitions] == ["NotPresent"]
         assert answer.after.operation is None
         assert answer.ended
 

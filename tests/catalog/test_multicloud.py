@@ -203,7 +203,7 @@ def test_while_a_vm_is_refined_nothing_else_can_be_asked() -> None:
 def test_an_undefined_vm_is_looked_at_before_it_is_acted_upon(action: str, actor: Actor) -> None:
     answer = decide(KINDS["vm"], Snapshot("Undefined"), Request(action, actor=actor))
     assert isinstance(answer, Decision)
-    assert [m.target for m in answer.moves] == ["Terminating"]
+    assert [m.target for m in answer.transitions] == ["Terminating"]
     assert answer.orders == (Order("probe"),)
     assert answer.after.operation is not None
     assert answer.after.operation.phase is Phase.PROBING
@@ -221,7 +221,7 @@ def test_only_the_controller_refines_a_vm_and_only_a_broken_one() -> None:
 def test_terminating_what_is_terminated_succeeds_and_moves_nothing() -> None:
     answer = decide(KINDS["vm"], Snapshot("Terminated"), Request("terminate"))
     assert isinstance(answer, Decision)
-    assert (answer.moves, answer.orders, answer.claims) == ((), (), ())
+    assert (answer.transitions, answer.orders, answer.claims) == ((), (), ())
     assert answer.after == Snapshot("Terminated")
 
 
@@ -236,7 +236,7 @@ def test_a_failed_vm_is_terminated_by_force_alone_and_force_needs_a_reason() -> 
     assert isinstance(unreasoned, Rejection)
     assert unreasoned.code is Code.NEEDS_REASON
     assert isinstance(forced, Decision)
-    assert [(m.source, m.target, m.forced) for m in forced.moves] == [("Failed", "Terminating", True)]
+    assert [(m.source, m.target, m.forced) for m in forced.transitions] == [("Failed", "Terminating", True)]
 
 
 @pytest.mark.parametrize(("state", "action", "origin"), lines(VM_UNDER_WAY, 3))
@@ -248,7 +248,7 @@ def test_an_agents_word_leads_a_moving_vm_where_the_diagram_says(
     snapshot = under_way(state, action, origin)
     answer = decide(KINDS["vm"], snapshot, Report(said, snapshot.fence))
     assert isinstance(answer, Decision)
-    assert [m.target for m in answer.moves] == wanted
+    assert [m.target for m in answer.transitions] == wanted
 
 
 def test_silence_leaves_a_vm_undefined() -> None:
@@ -333,7 +333,7 @@ Terminating   terminate   Running
 @pytest.mark.req("S0-04")
 @pytest.mark.parametrize("kind", list(GROUP_ACTIONS))
 def test_a_user_has_the_actions_of_the_level_and_no_other(kind: str) -> None:
-    users = [action.name for action in KINDS[kind].actions if Actor.USER in action.by and not action.observes]
+    users = [action.name for action in KINDS[kind].actions if Actor.USER in action.actors and not action.observes]
     assert sorted(users) == sorted(GROUP_ACTIONS[kind])
 
 
@@ -379,7 +379,7 @@ def test_only_a_held_infrastructure_is_continued() -> None:
     held = Snapshot("Prepared", operation=Operation("create", "Absent", phase=Phase.HELD, hold=True))
     go_on = decide(mci, held, Request("continue"))
     assert isinstance(go_on, Decision)
-    assert [m.target for m in go_on.moves] == ["Creating"]
+    assert [m.target for m in go_on.transitions] == ["Creating"]
     for state in ("Preparing", "Prepared", "Creating"):
         acting = Snapshot(state, operation=Operation("create", "Absent"))
         assert isinstance(decide(mci, acting, Request("continue")), Rejection)
@@ -394,12 +394,12 @@ def test_withdraw_takes_a_creation_back_before_the_first_vm(state: str, phase: s
     making = Snapshot(state, operation=Operation("create", "Absent", phase=Phase(phase), hold=phase == "held"))
     give_up = decide(mci, making, Request("withdraw"))
     assert isinstance(give_up, Decision)
-    assert give_up.moves == ()
+    assert give_up.transitions == ()
     late = Report(Trigger.SUCCEEDED, give_up.after.fence, actor=Actor.CONTROLLER)
     assert isinstance(decide(mci, give_up.after, late), Rejection)  # the step that was at it is not heard any more
     taken_back = decide(mci, give_up.after, Children((), remaining=0))
     assert isinstance(taken_back, Decision)
-    assert [m.target for m in taken_back.moves] == ["Absent"]
+    assert [m.target for m in taken_back.transitions] == ["Absent"]
 
 
 @pytest.mark.req("S0-17")
@@ -413,7 +413,7 @@ def test_a_group_that_holds_back_goes_on_by_itself_otherwise() -> None:
     acting = Snapshot("Prepared", operation=Operation("create", "Absent"))
     answer = decide(KINDS["mci"], acting, TimerDue("next"))
     assert isinstance(answer, Decision)
-    assert [m.target for m in answer.moves] == ["Creating"]
+    assert [m.target for m in answer.transitions] == ["Creating"]
 
 
 def test_a_creation_that_partly_failed_can_be_rolled_back_to_absence() -> None:
@@ -421,10 +421,10 @@ def test_a_creation_that_partly_failed_can_be_rolled_back_to_absence() -> None:
     counts = (("Running", 2), ("Failed", 1))
     failed = decide(KINDS["mci"], creating, Children(counts, failed=1))
     assert isinstance(failed, Decision)
-    assert failed.moves == ()
+    assert failed.transitions == ()
     rolled_back = decide(KINDS["mci"], failed.after, Children(()))
     assert isinstance(rolled_back, Decision)
-    assert [m.target for m in rolled_back.moves] == ["Absent"]
+    assert [m.target for m in rolled_back.transitions] == ["Absent"]
 
 
 def test_a_group_is_led_by_its_members_and_the_controller_alone() -> None:

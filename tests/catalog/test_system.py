@@ -146,7 +146,7 @@ def test_a_deploy_and_a_teardown_move_nothing() -> None:
         answer = decide(KINDS["system"], snapshot, Request(action))
         if state in FREE:
             assert isinstance(answer, Decision)
-            assert (answer.moves, answer.after.state) == ((), state)
+            assert (answer.transitions, answer.after.state) == ((), state)
         else:
             assert isinstance(answer, Rejection)
     own = [row for row in coded("system", Trigger) if row.on in ("deploy", "teardown")]

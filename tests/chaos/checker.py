@@ -13,7 +13,7 @@ from typing import Any
 
 from stead.catalog import KINDS
 from stead.lifecycle.decision import Outcome
-from stead.lifecycle.rows import BACK, Fold, StateClass
+from stead.lifecycle.rows import ORIGIN, Aggregation, StateClass
 from tests.chaos import groups, hypervisors, slots, truth, walks
 from tests.chaos.history import Ended, History, Resource
 from tests.chaos.load import Asked
@@ -204,11 +204,11 @@ MENDED: list[Rule] = [truth.orphans, truth.beliefs, truth.strict, hypervisors.be
 
 def _wanted(op: Ended, origin: str) -> str:
     """Where success leads; empty where that is no state: wherever most members of a group are, or nowhere else."""
-    if KINDS[op.kind].fold is Fold.DOMINANT or walks.unseen(op.kind, op.action):
+    if KINDS[op.kind].aggregation is Aggregation.DOMINANT or walks.unseen(op.kind, op.action):
         return ""
     action = KINDS[op.kind].action(op.action)
     assert action is not None
-    return origin if action.ends == BACK else action.ends
+    return origin if action.target == ORIGIN else action.target
 
 
 def _joins(one: Asked, found: Ended) -> bool:
@@ -216,13 +216,13 @@ def _joins(one: Asked, found: Ended) -> bool:
     if found.disk:
         return one.path == found.disk and (one.action, found.action) in OF_DISKS
     action = KINDS[found.kind].action(found.action)
-    return one.path.startswith(f"{found.path}/") and action is not None and action.members == one.action
+    return one.path.startswith(f"{found.path}/") and action is not None and action.member_action == one.action
 
 
 def _lies(resource: Resource) -> bool:
     """Whether it is at rest until its time is over, as in a recycle bin."""
     waits = set(resource.busy.get("timers", ())) | (resource.busy.keys() - {"timers", "condition"})
-    return waits == {EXPIRY} and KINDS[resource.kind].state(resource.state).expires is not None
+    return waits == {EXPIRY} and KINDS[resource.kind].state(resource.state).expiry is not None
 
 
 def _asked(one: Asked) -> str:

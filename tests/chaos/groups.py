@@ -31,13 +31,13 @@ def done_by_all(history: History) -> Iterator[str]:
             continue
         action = KINDS[op.kind].action(op.action)
         follows = KINDS[line.kind].action(_asks(KINDS[op.kind], action)) if action is not None else None
-        if follows is None or line.target != follows.ends:
+        if follows is None or line.target != follows.target:
             yield f"{op.action} of {op.path} ({op.id}) is done, and led {line.path} to {line.target}"
 
 
 def _asks(lifecycle: Lifecycle, action: Action) -> str:
     """What an action asks of what is below: all the time, or in a state on its way."""
-    return action.members or next((lifecycle.state(name).asks for name in action.through), "")
+    return action.member_action or next((lifecycle.state(name).member_action for name in action.via), "")
 
 
 def _lasts(history: History) -> list[Line]:

@@ -90,11 +90,11 @@ def believed(history: History) -> Iterator[str]:
     owners = {resource.token: resource for resource in history.resources if resource.lane == LANE}
     for token, one in there.items():
         owner = owners.get(token)
-        if owner is None or KINDS[owner.kind].state(owner.state).seen == ABSENT:
+        if owner is None or KINDS[owner.kind].state(owner.state).observed_as == ABSENT:
             state = "nobody's" if owner is None else f"of {owner.path}, which is {owner.state}"
             yield f"{one.kind} {one.id} on {one.lane or 'the pool'} is {one.state} and {state}"
     for owner in owners.values():
-        word = KINDS[owner.kind].state(owner.state).seen
+        word = KINDS[owner.kind].state(owner.state).observed_as
         found = there.get(owner.token)
         true = ABSENT if found is None else found.state
         if owner.kind in ("machine", "disk") and word and word != true:

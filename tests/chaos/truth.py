@@ -60,7 +60,7 @@ def orphans(history: History) -> Iterator[str]:
         owner = owners.get(instance.token)
         if owner is None:
             yield f"nobody owns instance {instance.id} ({instance.state}), made for {instance.path}"
-        elif KINDS[owner.kind].state(owner.state).seen == ABSENT:
+        elif KINDS[owner.kind].state(owner.state).observed_as == ABSENT:
             yield f"{owner.path} is {owner.state}, and instance {instance.id} is {instance.state}"
         elif (owner.path, owner.lane) != (instance.path, instance.lane):
             yield f"instance {instance.id} of {owner.path} is at {instance.lane} and says it is {instance.path}"
@@ -80,7 +80,7 @@ def strict(history: History) -> Iterator[str]:
             yield f"nobody owns instance {its[0].id} ({its[0].state})"
     for resource in owners.values():
         its = by_token[resource.token]
-        believed = KINDS[resource.kind].state(resource.state).seen
+        believed = KINDS[resource.kind].state(resource.state).observed_as
         true = STRICT_WORDS.get(its[0].state, its[0].state) if its else ABSENT
         if resource.kind == "vm" and believed and believed != true:
             yield f"{resource.path} is believed {resource.state}, and the strict EC2 has it as {true}"
@@ -97,7 +97,7 @@ def beliefs(history: History) -> Iterator[str]:
     for resource in history.resources:
         if _elsewhere(resource.lane) or resource.kind in OTHERS:
             continue
-        believed = KINDS[resource.kind].state(resource.state).seen
+        believed = KINDS[resource.kind].state(resource.state).observed_as
         instance = instances.get(resource.token)
         true = ABSENT if instance is None else word_of(instance.kind, instance.state)
         if believed and believed != true:
@@ -118,7 +118,7 @@ def words(history: History) -> Iterator[str]:
             continue
         if _elsewhere(line.path) or line.kind in OTHERS:
             continue
-        word = KINDS[line.kind].state(line.target).seen
+        word = KINDS[line.kind].state(line.target).observed_as
         since = begun.get(line.operation, line.at - UNASKED)
         told = f"line {line.position} says {line.trigger} {line.word} of {line.path}"
         its = instances[line.path]

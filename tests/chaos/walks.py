@@ -70,7 +70,7 @@ def _legal(line: Line, forced: bool) -> bool:
 def nobodys(kind: str, name: str) -> bool:
     """Whether an action is one that nobody asks for, so that it holds nothing: an agent that connects, say."""
     action = KINDS[kind].action(name)
-    return action is not None and not action.by
+    return action is not None and not action.actors
 
 
 def unseen(kind: str, name: str) -> bool:
@@ -115,7 +115,7 @@ def requests(history: History) -> Iterator[str]:
 def leaves_out(kind: str, action: str) -> bool:
     """Whether an action on a group leaves out what operations below it have claims on."""
     known = KINDS[kind].action(action) if kind in KINDS else None
-    return known is not None and known.leaves_out
+    return known is not None and known.skips_claimed
 
 
 def interleaved(history: History) -> Iterator[str]:

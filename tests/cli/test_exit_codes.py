@@ -81,7 +81,7 @@ def test_members_that_were_skipped_make_a_partial_success_of_every_kind_of_group
 
 def test_rollback_that_was_asked_for_is_success_for_every_kind(cell: Cell, stead: Stead) -> None:
     taking_back = {
-        (kind.kind, action.name) for kind in KINDS.values() for action in kind.actions if action.steers
+        (kind.kind, action.name) for kind in KINDS.values() for action in kind.actions if action.signals
     } | {(kind, "undo") for kind in KINDS}
     found = set()
     for kind, action in taking_back:

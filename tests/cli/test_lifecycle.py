@@ -78,7 +78,7 @@ def test_list_names_every_kind_with_its_sentence() -> None:
     lines = lifecycle("list").out.splitlines()
     assert lines[0].split() == ["KIND", "FAMILY", "DESCRIPTION"]
     assert [line.split()[:2] for line in lines[1:]] == [[k, f] for f, kinds in FAMILIES.items() for k in kinds]
-    assert all(line.endswith(KINDS[line.split()[0]].says) for line in lines[1:])
+    assert all(line.endswith(KINDS[line.split()[0]].description) for line in lines[1:])
 
 
 def test_list_wide_has_numbers_too() -> None:
@@ -109,10 +109,10 @@ def test_show_has_every_state_action_and_move(kind: str) -> None:
 
 def test_show_says_how_long_and_what_then() -> None:
     out = lifecycle("show", "machine").out
-    (deleted,) = [state for state in KINDS["machine"].states if state.expires]
-    assert deleted.expires is not None
+    (deleted,) = [state for state in KINDS["machine"].states if state.expiry]
+    assert deleted.expiry is not None
     (line,) = [line for line in out.splitlines() if line.startswith(f"{deleted.name} ") and "stable" in line]
-    assert f", then {deleted.expires.action}" in line
+    assert f", then {deleted.expiry.action}" in line
 
 
 def test_show_as_yaml_is_the_document() -> None:
@@ -124,12 +124,12 @@ def test_show_as_yaml_is_the_document() -> None:
 def test_show_moves_for_programs() -> None:
     moves = json.loads(lifecycle("show", "vm", "--transitions", "-o", "json").out)
     assert len(moves) == len(KINDS["vm"].table)
-    (create,) = (move for move in moves if (move["trigger"], move["by"]) == ("request create", "controller"))
+    (create,) = (move for move in moves if (move["trigger"], move["actor"]) == ("request create", "controller"))
     assert create == {
-        "from": "Absent",
+        "source": "Absent",
         "trigger": "request create",
-        "by": "controller",
-        "to": "Creating",
+        "actor": "controller",
+        "target": "Creating",
         "forced": False,
     }
     assert any(move["forced"] for move in moves)

@@ -77,7 +77,7 @@ def verbs(noun: str) -> dict[str, Any]:
 @pytest.mark.req("S2-01")
 @pytest.mark.parametrize("kind", NOUNS)
 def test_every_action_has_a_verb(kind: str) -> None:
-    asked = {action.name for action in KINDS[kind].actions if {*action.by} & {Actor.USER, Actor.ADMIN}}
+    asked = {action.name for action in KINDS[kind].actions if {*action.actors} & {Actor.USER, Actor.ADMIN}}
     assert asked == set(verbs(kind)) - {"list", "show"}
 
 

@@ -19,7 +19,7 @@ from tests.cli.remote import Stead
 from tests.cli.test_operation import begin
 from tests.controller.test_stuck import agents_there
 
-DEADLINE = KINDS["vm"].state("Creating").deadline or 0
+DEADLINE = KINDS["vm"].state("Creating").timeout or 0
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ def undone(cell: Cell, kind: str, action: str) -> str:
 
 
 def test_rollback_that_was_asked_for_is_success_for_every_kind(cell: Cell, stead: Stead) -> None:
-    steers = {(kind.kind, action.name) for kind in KINDS.values() for action in kind.actions if action.steers}
+    steers = {(kind.kind, action.name) for kind in KINDS.values() for action in kind.actions if action.signals}
     asked = steers | {(kind, "undo") for kind in KINDS} | {("vm", "suspend"), ("mci", "create")}
     found = {one for one in asked if stead("operation", "wait", undone(cell, *one)).code == Code.DONE}
     assert found == asked - {("mci", "continue"), ("vm", "suspend"), ("mci", "create")}

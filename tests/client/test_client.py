@@ -171,7 +171,7 @@ async def test_a_fault_and_a_stranger(cell: Cell, client: Client, monkeypatch: p
 
 def test_what_a_newer_server_adds_is_passed_over() -> None:
     text = b'{"code": "a", "says": "b", "colour": "blue"}'
-    assert read(text, models.Reason) == models.Reason(code="a", says="b")
+    assert read(text, models.Reason) == models.Reason(code="a", message="b")
 
 
 def test_time_alone_makes_no_other_operation() -> None:

@@ -26,8 +26,7 @@ from stead.application.explanation import holder_of
 from stead.catalog import KINDS
 from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.events import Report
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, StateClass, Trigger
+from stead.lifecycle.rows import PROBE, Actor, StateClass, Trigger
 from stead.store import Row, Store
 from stead.store.commit import Custody
 from tests.engine import engine_without_bus
@@ -35,7 +34,7 @@ from tests.tiers import first_fast
 
 VM = KINDS["vm"]
 ME = Custody("me", 1)
-BEGUN_BY = {action.through[0]: action for action in VM.actions if Actor.USER in action.by and action.through}
+BEGUN_BY = {action.via[0]: action for action in VM.actions if Actor.USER in action.actors and action.via}
 """The moving states, each with the action that leads there."""
 STATES = tuple(state.name for state in VM.states)
 ACTIONS = (*(action.name for action in VM.actions), "explode")
@@ -71,9 +70,9 @@ class Hand:
             return path
         if state in BEGUN_BY:
             action = BEGUN_BY[state]
-            if action.starts[0] != "Absent":
+            if action.source[0] != "Absent":
                 await self.make(path)
-                await self.rest(path, action.starts[0])
+                await self.rest(path, action.source[0])
             await self.ask(path, action.name)
         else:
             await self.make(path)
@@ -112,8 +111,8 @@ class Hand:
             taken = await self.custody.take(ME, {path: row.snapshot.fence})
             action = VM.action(op.action)
             assert action is not None
-            elsewhere = "Suspended" if action.ends == "Running" else "Running"
-            seen = VM.state(action.ends if op.said else elsewhere).seen if work.verb == PROBE else ""
+            elsewhere = "Suspended" if action.target == "Running" else "Running"
+            seen = VM.state(action.target if op.said else elsewhere).observed_as if work.verb == PROBE else ""
             word = Trigger.OBSERVED if seen else Trigger.SUCCEEDED
             await self.executor.apply([TransitionInput(path, Report(word, taken[path], seen=seen))])
             while (after := await self.row(path)).snapshot.operation is not None and after.snapshot.work is None:
@@ -241,7 +240,7 @@ SELECT '/ns/lease', kind, now() FROM unnest('{start_lease,end_lease}'::text[]) k
 async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str) -> None:
     lifecycle = KINDS[kind]
     rests = [state for state in lifecycle.states if state.cls is not StateClass.TRANSITIONAL]
-    actions = [action for action in lifecycle.actions if not action.beside]
+    actions = [action for action in lifecycle.actions if not action.scoped]
     below = {"cloudlet": "/ns", "appinst": "/ns/site/c", "reservation": "/ns/lease"}.get(kind, "/ns/m/g")
     lane = {"cloudlet": "", "appinst": ""}.get(kind, "sim.a")
     async with hand(migrated) as h:
@@ -252,7 +251,7 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
             await h.put("/ns/lease/r0", "reservation", "pending")
             await h.database.execute(EVENTS)
         for state, action in product(rests, actions):
-            for actor in dict.fromkeys((*action.by, "user")):
+            for actor in dict.fromkeys((*action.actors, "user")):
                 path = f"{below}/{next(h.numbers)}"
                 if state.cls is not StateClass.ABSENT:
                     await h.put(path, kind, state.name)
@@ -288,9 +287,9 @@ def leading_to(action: str) -> set[str]:
     """The states from which requests of a user lead to where an action starts."""
     wanted = VM.action(action)
     assert wanted is not None
-    found = set(wanted.starts)
+    found = set(wanted.source)
     while True:
-        more = {s for a in VM.actions if "user" in a.by and a.ends in found for s in a.starts} - found
+        more = {s for a in VM.actions if "user" in a.actors and a.target in found for s in a.source} - found
         if not more:
             return found
         found |= more
@@ -298,7 +297,7 @@ def leading_to(action: str) -> set[str]:
 
 def now_here(state: str) -> str:
     """Where what is under way ends."""
-    return BEGUN_BY[state].ends if state in BEGUN_BY else state
+    return BEGUN_BY[state].target if state in BEGUN_BY else state
 
 
 async def test_the_states_are_all_there() -> None:

@@ -169,7 +169,7 @@ async def test_a_cancel_that_comes_too_late_hears_how_it_ended(migrated: str) ->
         await done(e)
         says = f"create of {PATH} ended succeeded: there is nothing to cancel"
         refusal = await refused(e, id, Code.ENDED)
-        assert (refusal.reasons[0].says, refusal.state) == (says, "Running")
+        assert (refusal.reasons[0].message, refusal.state) == (says, "Running")
         await begun(e, "suspend")
         await refused(e, id, Code.ENDED)  # another is under way now
         (told,) = [x for x in await lines(e) if x["refused"]]
@@ -187,7 +187,7 @@ async def test_the_record_of_a_resource_may_be_gone(migrated: str) -> None:
         await done(e)  # the undo
         assert await e.store.resources.read(PATH) is None
         assert (await record(e, id))["outcome"] == "rolled_back"
-        assert "ended rolled_back" in (await refused(e, id, Code.ENDED)).reasons[0].says
+        assert "ended rolled_back" in (await refused(e, id, Code.ENDED)).reasons[0].message
 
 
 async def test_only_who_may_ask_may_cancel(migrated: str) -> None:
@@ -213,7 +213,7 @@ async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: 
         done_creating = Report(Trigger.SUCCEEDED, row.snapshot.fence, actor=Actor.CONTROLLER)
         await e.executor.apply([TransitionInput("/ns/lease", done_creating)])
         id = await begun(e, "delete", "/ns/lease", "lease")
-        assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].says
+        assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].message
 
 
 @pytest.mark.long
@@ -275,7 +275,7 @@ async def test_what_is_under_way_or_done_is_not_retried(migrated: str) -> None:
             answer = await retry(e, id)
             assert isinstance(answer, Rejection)
             assert (answer.code, answer.state) == (Code.NOT_RETRYABLE, (await e.row()).snapshot.state)
-            assert says in answer.reasons[0].says
+            assert says in answer.reasons[0].message
             if says == "is still under way":
                 await done(e)
         assert isinstance(await retry(e, uuid4()), NotFound)
@@ -292,7 +292,7 @@ async def test_a_failed_vm_takes_only_what_its_lifecycle_allows(migrated: str) -
         answer = await retry(e, id)
         assert isinstance(answer, Rejection)
         assert (answer.code, answer.state) == (Code.WRONG_STATE, "Failed")
-        assert answer.reasons[0].says == "suspend cannot start in Failed"
+        assert answer.reasons[0].message == "suspend cannot start in Failed"
 
 
 @pytest.mark.req("S0-06")

@@ -203,7 +203,7 @@ async def test_the_recycle_bin_is_emptied_by_an_operation_of_the_clocks_own(migr
         report = Report(Trigger.OBSERVED, Fence(1, 0), seen="DELETED")
         seen = await e.executor.apply([TransitionInput(path, report, facts={"id": "1"}, new=row)])
         assert isinstance(seen[0], Applied)
-        expires = machine.state("DELETED").expires
+        expires = machine.state("DELETED").expiry
         assert expires is not None
         assert await e.later(expires.after + 1) == 1
         gone = await e.store.resources.read(path)

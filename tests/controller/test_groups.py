@@ -21,8 +21,7 @@ from stead.controller.execution.executor import TransitionExecutor, TransitionIn
 from stead.controller.groups.expansion import GroupExpansion
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Report, Request
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, Trigger
+from stead.lifecycle.rows import PROBE, Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
 from stead.store.commit import CommitResult, Custody
@@ -139,7 +138,7 @@ async def test_refused_only_if_nobody_can(migrated: str) -> None:
         refusal = await e.ask("suspend")
         assert isinstance(refusal, Rejection)
         assert refusal.code is Code.NO_MEMBER
-        assert "2 in Suspended" in refusal.reasons[0].says
+        assert "2 in Suspended" in refusal.reasons[0].message
         assert isinstance(await e.ask("resume"), Accepted)
 
 
@@ -267,7 +266,7 @@ async def test_only_the_members_that_failed_are_tried_once_more(migrated: str) -
         refused = await retry(e.admission, UUID(accepted.operation), "ann", Actor.USER)
         assert isinstance(refused, Rejection)
         says = "2 in Failed: terminate cannot start in Failed; it could be forced, with a reason"
-        assert [r.says for r in refused.reasons] == [says]
+        assert [r.message for r in refused.reasons] == [says]
         again = await retry(
             e.admission, UUID(accepted.operation), "ann", Actor.USER, force=True, reason="the quota was raised"
         )

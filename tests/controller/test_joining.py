@@ -17,8 +17,7 @@ from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load
 from stead.lifecycle.events import Report, Request, TimerDue
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, Trigger
+from stead.lifecycle.rows import PROBE, Actor, Trigger
 from stead.store import Row, Store
 from tests import background
 from tests.action_requests import requested
@@ -28,40 +27,57 @@ from tests.leases.lab import terms
 
 TRUCK = """
 kind: truck
-says: A truck.
+description: A truck.
 parent: fleet
 states:
-  - {name: Absent, class: absent, says: There is none.}
-  - {name: Parked, class: stable, says: It is parked.}
-  - {name: Driving, class: transitional, says: It is on its way., deadline: 1h}
-  - {name: Away, class: stable, says: It is away.}
+  - {name: Absent, class: absent, description: There is none.}
+  - {name: Parked, class: stable, description: It is parked.}
+  - {name: Driving, class: transitional, description: It is on its way., timeout: 1h}
+  - {name: Away, class: stable, description: It is away.}
 actions:
-  - {name: create, says: Have one., starts: Absent, ends: Parked, orders: []}
-  - {name: leave, says: Drive away., starts: Parked, through: Driving, ends: Away, fails: Parked, undo: leave}
-  - {name: check, says: Look at it., starts: Parked, ends: (back), fails: Parked, hidden: true, undo: leave}
-moves:
-  - {from: Parked, when: observed Away, by: agent, to: Away}
-  - {from: Away, when: observed Parked, by: agent, to: Parked}
+  - {name: create, description: Have one., source: Absent, target: Parked, work: none}
+  - name: leave
+    description: Drive away.
+    source: Parked
+    via: Driving
+    target: Away
+    on_failure: Parked
+    rollback: leave
+  - name: check
+    description: Look at it.
+    source: Parked
+    target: (origin)
+    on_failure: Parked
+    hidden: true
+    rollback: leave
+transitions:
+  - {source: Parked, trigger: observed Away, actor: agent, target: Away}
+  - {source: Away, trigger: observed Parked, actor: agent, target: Parked}
 """
 FLEET = """
 kind: fleet
-says: Trucks that drive together.
+description: Trucks that drive together.
 members: truck
 states:
-  - {name: Home, class: stable, says: The trucks are at home., seen: ''}
-  - {name: Leaving, class: transitional, says: The trucks are leaving., deadline: 1h, awaits: children}
-  - {name: Out, class: stable, says: The trucks are away., seen: ''}
+  - {name: Home, class: stable, description: The trucks are at home., observed_as: ''}
+  - {name: Leaving, class: transitional, description: The trucks are leaving., timeout: 1h, awaits: children}
+  - {name: Out, class: stable, description: The trucks are away., observed_as: ''}
 actions:
   - name: leave
-    says: Drive away.
-    starts: Home
-    through: Leaving
-    ends: Out
-    fails: Home
-    orders: []
-    undo: leave
-    members: leave
-  - {name: check, says: Look., starts: Home, ends: (back), fails: Home, orders: [], undo: leave, members: check}
+    description: Drive away.
+    source: Home
+    via: Leaving
+    target: Out
+    on_failure: Home
+    rollback: leave
+    work: {member_action: leave}
+  - name: check
+    description: Look.
+    source: Home
+    target: (origin)
+    on_failure: Home
+    rollback: leave
+    work: {member_action: check}
 """
 OWN = {lifecycle.kind: lifecycle for lifecycle in map(load, (TRUCK, FLEET))}
 ALL = {**KINDS, **OWN}
@@ -85,7 +101,7 @@ def cases() -> Iterator[Case]:
     for group in ALL.values():
         member = ALL.get(group.members)
         for action in group.actions if member is not None else ():
-            for asks in sorted({action.members, *(group.state(state).asks for state in action.through)}):
+            for asks in sorted({action.member_action, *(group.state(state).member_action for state in action.via)}):
                 asked = member.action(asks) if member is not None else None
                 if member is not None and asked is not None and asked.joins and not asked.hidden:
                     assert not makes(member, asks)
@@ -126,16 +142,16 @@ class Ground(Controller):
         assert action is not None
         self.members = [f"{self.path}/{i}" for i in range(1, SIZE + 1)]
         group, member = self.case.group, self.case.member
-        rows = [(self.above, need.kind, need.states[0]) for need in group.needs]
-        rows += [(self.path, group.kind, action.starts[0])]
-        rows += [(path, member.kind, asked.starts[0]) for path in self.members]
+        rows = [(self.above, need.kind, need.states[0]) for need in group.preconditions]
+        rows += [(self.path, group.kind, action.source[0])]
+        rows += [(path, member.kind, asked.source[0]) for path in self.members]
         if self.case.action == "refine":  # one stays, so that there is a group
             rows += [(f"{self.path}/{SIZE + 1}", member.kind, "Running")]
         text = """INSERT INTO resources (path, kind, state, fence, lane, token)
                   VALUES ($1, $2, $3, 1, $4, gen_random_uuid())"""
         async with self.store.pool.acquire() as connection:
             await connection.executemany(text, [(*row, self.lane) for row in rows])
-        self.there = {path: member.state(asked.starts[0]).seen for path in self.members}
+        self.there = {path: member.state(asked.source[0]).observed_as for path in self.members}
 
     async def _book(self) -> None:
         """A lease is what it is together with its reservations and events, so it is booked, and handed over."""
@@ -155,7 +171,7 @@ class Ground(Controller):
         """Ask the group; the operation."""
         known = self.case.group.action(action)
         assert known is not None
-        request = Request(action, actor or known.by[-1], reason="a test" if known.needs_reason else "")
+        request = Request(action, actor or known.actors[-1], reason="a test" if known.needs_reason else "")
         plan = {"from": 1} if action == "scale-in" else {}
         answer = await self.admission.admit(
             *requested(self.case.group.kind, self.path, request, "ann", spec or {}, self.lane, plan=plan)
@@ -205,8 +221,8 @@ class Ground(Controller):
         else:
             lifecycle = ALL[row.kind]
             action = lifecycle.action(op.action) if op is not None else None
-            if action is not None and not fails and lifecycle.has_state(action.ends):
-                self.there[row.path] = lifecycle.state(action.ends).seen
+            if action is not None and not fails and lifecycle.has_state(action.target):
+                self.there[row.path] = lifecycle.state(action.target).observed_as
             await self.report(row.path, Trigger.FAILED if fails else Trigger.SUCCEEDED)
         await self.rest()
 

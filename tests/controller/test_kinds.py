@@ -33,25 +33,25 @@ from tests.integration.whole import controller, until
 
 NOTE = """
 kind: note
-says: Something that is only written down.
+description: Something that is only written down.
 states:
-  - {name: Absent, class: absent, says: There is none.}
-  - {name: Open, class: stable, says: It is open., seen: ''}
-  - {name: Shut, class: final, says: It is shut., seen: ''}
+  - {name: Absent, class: absent, description: There is none.}
+  - {name: Open, class: stable, description: It is open., observed_as: ''}
+  - {name: Shut, class: final, description: It is shut., observed_as: ''}
 actions:
-  - {name: create, says: Write it down., starts: Absent, ends: Open, orders: []}
-  - {name: shut, says: Shut it., starts: Open, ends: Shut, orders: []}
-  - {name: delete, says: Forget it., starts: [Open, Shut], ends: Absent, orders: []}
+  - {name: create, description: Write it down., source: Absent, target: Open, work: none}
+  - {name: shut, description: Shut it., source: Open, target: Shut, work: none}
+  - {name: delete, description: Forget it., source: [Open, Shut], target: Absent, work: none}
 """
 ONLY_OPEN = "\n".join(line for line in NOTE.replace("[Open, Shut]", "Open").splitlines() if "hut" not in line)
 SHELF = """
 kind: shelf
-says: Notes that lie together.
+description: Notes that lie together.
 members: note
-fold: dominant
+aggregation: dominant
 states:
-  - {name: Empty, class: stable, says: There is nothing on it., seen: ''}
-  - {name: Open, class: stable, says: Most are open., seen: ''}
+  - {name: Empty, class: stable, description: There is nothing on it., observed_as: ''}
+  - {name: Open, class: stable, description: Most are open., observed_as: ''}
 """
 SEEN = {"worlds": 3, "steps": 4, "bounds": {}}
 

@@ -34,14 +34,14 @@ OTHERS = "edge.b.berlin"
 MINE = "edge.a.one"
 OWN = """
 kind: kiosk
-says: Something of an operator's own.
+description: Something of an operator's own.
 states:
-  - {name: Absent, class: absent, says: There is none.}
-  - {name: Making, class: transitional, says: It is being made., deadline: 10m}
-  - {name: Open, class: stable, says: It is open.}
-  - {name: Broken, class: stable, says: It is broken., seen: ''}
+  - {name: Absent, class: absent, description: There is none.}
+  - {name: Making, class: transitional, description: It is being made., timeout: 10m}
+  - {name: Open, class: stable, description: It is open.}
+  - {name: Broken, class: stable, description: It is broken., observed_as: ''}
 actions:
-  - {name: create, says: Make it., starts: Absent, through: Making, ends: Open, fails: Broken}
+  - {name: create, description: Make it., source: Absent, via: Making, target: Open, on_failure: Broken}
 """
 ALL = {**KINDS, "kiosk": load(OWN)}
 BOOKED = {"reservation"}
@@ -58,11 +58,11 @@ def beginnings(lifecycle: Lifecycle) -> Iterator[tuple[str, Actor]]:
     """The actions that make something of the kind, each with an actor that may ask for it."""
     for action in lifecycle.actions:
         if (
-            lifecycle.initial.name in action.starts
-            and action.by
+            lifecycle.initial.name in action.source
+            and action.actors
             and not (lifecycle.presence and action.name != "create")
         ):
-            yield action.name, Actor(action.by[0])
+            yield action.name, Actor(action.actors[0])
 
 
 MAKING = [(kind, action, actor) for kind in sorted(ALL) for action, actor in beginnings(ALL[kind])]
@@ -71,10 +71,10 @@ MAKING = [(kind, action, actor) for kind in sorted(ALL) for action, actor in beg
 async def surrounded(door: Admission, kind: str, below: str) -> tuple[str, dict[str, Any]]:
     """The path and the spec of something whose surroundings are there."""
     path, spec, lifecycle = below, dict[str, Any](), ALL[kind]
-    for place, need in enumerate(reversed(lifecycle.needs)):
-        at = f"{below}/by{place}" if need.named else f"{path}/in{place}"
-        spec |= {need.named: at} if need.named else {}
-        path = path if need.named else at
+    for place, need in enumerate(reversed(lifecycle.preconditions)):
+        at = f"{below}/by{place}" if need.field else f"{path}/in{place}"
+        spec |= {need.field: at} if need.field else {}
+        path = path if need.field else at
         insert = "INSERT INTO resources (path, kind, state, token) VALUES ($1, $2, $3, gen_random_uuid())"
         await door.executor.store.pool.execute(insert, at, need.kind, need.states[0])
     return f"{path}/x", spec

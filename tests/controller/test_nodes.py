@@ -106,7 +106,7 @@ async def test_a_node_in_maintenance_takes_no_machines(migrated: str) -> None:
             await one.until(node, "MAINTENANCE")
         refused = await one.ask(MACHINES[0], "deploy", "machine", lane=LANE)
         assert isinstance(refused, Rejection)
-        assert (refused.code, "its node is MAINTENANCE" in refused.reasons[0].says) == (Code.PARENT, True)
+        assert (refused.code, "its node is MAINTENANCE" in refused.reasons[0].message) == (Code.PARENT, True)
         await one.node(N2, "enable")
         await one.report(N2)
         await one.make(MACHINES[0], "deploy", "machine", lane=LANE)
@@ -126,7 +126,7 @@ async def test_node_that_is_booked_takes_machines_of_its_lease_alone(migrated: s
         await one.store.pool.execute(BOOK, N1)
         refused = await one.ask(MACHINES[0], "deploy", "machine", lane=LANE, spec={"node": N1})
         assert isinstance(refused, Rejection)
-        assert (refused.code, "its node is BOOKED" in refused.reasons[0].says) == (Code.PARENT, True)
+        assert (refused.code, "its node is BOOKED" in refused.reasons[0].message) == (Code.PARENT, True)
         for path in MACHINES[:2]:
             await one.make(path, "deploy", "machine", lane=LANE)
         assert [await one.on(path) for path in MACHINES[:2]] == [N2, N2]

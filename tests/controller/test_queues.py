@@ -18,7 +18,7 @@ from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Report, Request
-from stead.lifecycle.rows import Actor, Trigger
+from stead.lifecycle.rows import Actor, ConflictPolicy, Trigger
 from stead.store import Store
 from stead.store.commit import Custody
 from tests import background
@@ -144,7 +144,12 @@ async def test_whoever_does_not_want_to_wait_is_refused(migrated: str) -> None:
 
 async def test_the_lifecycle_may_say_that_an_action_waits(migrated: str) -> None:
     vm = KINDS["vm"]
-    patient = replace(vm, actions=tuple(replace(a, queues=a.name == "suspend") for a in vm.actions))
+    patient = replace(
+        vm,
+        actions=tuple(
+            replace(a, conflict=ConflictPolicy.QUEUE if a.name == "suspend" else a.conflict) for a in vm.actions
+        ),
+    )
     async with controller(migrated, {**KINDS, "vm": patient}) as c:
         await c.make(VM)
         await c.begin(VM, "reboot")

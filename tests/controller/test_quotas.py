@@ -63,7 +63,7 @@ async def test_too_much_is_refused_and_says_of_what(
         assert isinstance(await make(one, "a", cpu=4), Accepted)
         refused = await make(one, "b", cpu=4)
         assert isinstance(refused, Rejection)
-        assert [(reason.code, reason.says) for reason in refused.reasons] == [(Code.QUOTA, says)]
+        assert [(reason.code, reason.message) for reason in refused.reasons] == [(Code.QUOTA, says)]
         assert isinstance(await make(one, "d", "create", "disk"), Accepted)
         await one.store.quotas.set(where, dict.fromkeys(most))
         assert isinstance(await make(one, "b", cpu=4), Accepted)

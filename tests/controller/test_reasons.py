@@ -86,18 +86,18 @@ async def house(migrated: str) -> AsyncIterator[House]:
 def tried(lifecycle: Lifecycle) -> Iterator[tuple[str, str, Actor]]:
     """Every action of a kind that can be asked for, with a state at rest in which it starts."""
     for action in lifecycle.actions:
-        rests = [name for name in action.starts if lifecycle.state(name).cls is not StateClass.TRANSITIONAL]
-        if action.by and not action.steers and not action.beside and rests:
-            yield action.name, rests[0], Actor(action.by[0])
+        rests = [name for name in action.source if lifecycle.state(name).cls is not StateClass.TRANSITIONAL]
+        if action.actors and not action.signals and not action.scoped and rests:
+            yield action.name, rests[0], Actor(action.actors[0])
 
 
 def surroundings(lifecycle: Lifecycle, base: str) -> tuple[str, list[tuple[str, str, str]], dict[str, Any]]:
     """A path, what has to be around it, and the spec that names that."""
     path, spec, around = base, dict[str, Any](), []
-    for place, need in enumerate(reversed(lifecycle.needs)):
-        at = f"{base}/by{place}" if need.named else f"{path}/in{place}"
-        spec |= {need.named: at} if need.named else {}
-        path = path if need.named else at
+    for place, need in enumerate(reversed(lifecycle.preconditions)):
+        at = f"{base}/by{place}" if need.field else f"{path}/in{place}"
+        spec |= {need.field: at} if need.field else {}
+        path = path if need.field else at
         around.append((at, need.kind, need.states[0]))
     return f"{path}/x", around, spec
 
@@ -129,7 +129,7 @@ async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: Hous
         if shown is not None and house.view.healths.of(kind, shown.state) is not Health.EMPTY:
             assert shown.failure == operation.message, (kind, action)
     if word is Trigger.FAILED:
-        assert ended or all(not action.fails for action in lifecycle.actions), kind
+        assert ended or all(not action.on_failure for action in lifecycle.actions), kind
 
 
 @pytest.mark.parametrize("outcome", Outcome)
@@ -157,7 +157,7 @@ async def test_reason_of_a_group_tells_members_that_failed_from_those_of_which_n
 
 
 async def test_operation_that_is_preempted_names_what_took_over(house: House) -> None:
-    outranks = [(k.kind, a) for k in KINDS.values() for a in k.actions if a.outranks and k.kind not in BOOKED]
+    outranks = [(k.kind, a) for k in KINDS.values() for a in k.actions if a.preempts and k.kind not in BOOKED]
     assert outranks
     found = 0
     for kind, action in outranks:
@@ -170,7 +170,7 @@ async def test_operation_that_is_preempted_names_what_took_over(house: House) ->
                 await house.put(at, of, rests, {})
             await house.put(path, kind, state, spec)
             begun = await house.admission.admit(*requested(kind, path, Request(first, actor), "ann", spec, LANE))
-            request = Request(action.name, Actor(action.by[0]))
+            request = Request(action.name, Actor(action.actors[0]))
             over = await house.admission.admit(*requested(kind, path, request, "bob", {}, LANE))
             if isinstance(begun, Accepted) and isinstance(over, Accepted):
                 record = await house.store.operations.read(UUID(begun.operation))

@@ -36,7 +36,7 @@ async def service(migrated: str) -> AsyncIterator[Application]:
 def at_site(kind: str) -> bool:
     """Whether the lane of a kind follows from a site, whose agent comes when the site was made."""
     lifecycle = ALL[kind]
-    return lifecycle.presence or any(ALL[need.kind].presence for need in lifecycle.needs)
+    return lifecycle.presence or any(ALL[need.kind].presence for need in lifecycle.preconditions)
 
 
 async def rejected(service: Application, wish: AuthorizedRequest) -> Code | None:
@@ -83,8 +83,8 @@ async def test_request_dry_run_and_explanation_name_nearest_lane(service: Applic
     for answer in answers:
         assert isinstance(answer, Rejection), answer
         assert answer.code is Code.LANE_NOT_SERVED
-        assert answer.reasons[0].says.startswith(HINT)
-        assert "--expect-agent" in answer.reasons[0].says
+        assert answer.reasons[0].message.startswith(HINT)
+        assert "--expect-agent" in answer.reasons[0].message
     explained = await service.explain(asked, service.authorization.view(ANN))
     assert isinstance(explained, Explanation)
     assert not explained.allowed
@@ -106,7 +106,7 @@ async def test_deploy_onto_lane_never_served_is_rejected_also_as_plan(service: A
         await plan_deploy(service, asked, ANN),
     ):
         assert isinstance(answer, Rejection), answer
-        assert answer.reasons[0].says.startswith(HINT)
+        assert answer.reasons[0].message.startswith(HINT)
     assert isinstance(await request_action(service, replace(asked, expect_agent=True), ANN), Accepted)
 
 
@@ -135,8 +135,8 @@ async def test_namespace_without_the_lane_is_told_no_name_of_it(strict: str) -> 
         there = {"provider": "gcp", "region": "asia-east2"}
         answer = await request_action(service, replace(VM, spec=there), ANN)
         assert isinstance(answer, Rejection)
-        assert "did you mean gcp.asia-east1?" in answer.reasons[0].says
+        assert "did you mean gcp.asia-east1?" in answer.reasons[0].message
         answer = await request_action(service, replace(VM, spec={"provider": "gcp", "region": "x"}), ANN)
         assert isinstance(answer, Rejection)
-        assert "aws" not in answer.reasons[0].says
-        assert "the namespace may use gcp.asia-east1" in answer.reasons[0].says
+        assert "aws" not in answer.reasons[0].message
+        assert "the namespace may use gcp.asia-east1" in answer.reasons[0].message

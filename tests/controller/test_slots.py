@@ -16,8 +16,7 @@ from stead.controller.execution.executor import TransitionInput
 from stead.controller.reconcilers.timers import TimerService
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Report, Request, TimerDue
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.rows import PROBE, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store.commit import CommitResult
 from tests.action_requests import cancel, requested

@@ -224,7 +224,7 @@ async def test_what_was_learned_never_ends_a_wait(migrated: str) -> None:
         await n.c.begin(VM, "suspend")
         row = await n.c.store.resources.read(VM)
         assert row is not None
-        declared = KINDS["vm"].state("Suspending").deadline
+        declared = KINDS["vm"].state("Suspending").timeout
         assert declared is not None
         assert row.timers is not None
         assert row.timers["deadline"] == pytest.approx(n.now() + declared, abs=5)

@@ -154,7 +154,7 @@ def test_claim_is_handed_to_no_operation_that_ends_at_once(
     acting = after(lifecycle, Snapshot(state), Request(hidden, Actor.ADMIN, operation="op-1"), Take(FIRST))
     row = lifecycle.action(action)
     assert row is not None
-    waiting = after(lifecycle, acting, Request(action, row.by[0], operation="op-2"))
+    waiting = after(lifecycle, acting, Request(action, row.actors[0], operation="op-2"))
     assert waiting.operation is not None
     assert waiting.hidden is not None
     for cancelled in (False, True):

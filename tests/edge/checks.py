@@ -114,7 +114,7 @@ def glances(past: Past) -> Iterator[str]:
         word = (
             ABSENT
             if seen
-            else KINDS[line.kind].state(line.target).seen
+            else KINDS[line.kind].state(line.target).observed_as
             if line.trigger == Trigger.ROLLED_BACK
             else ""
         )
@@ -150,7 +150,7 @@ def _lives(instance: Instance) -> Iterator[tuple[float, float]]:
 def counts(past: Past) -> Mapping[str, Any]:
     """How much there is in the end, for the report."""
     living = [one for one in past.history.instances if one.state != rules.TERMINATED]
-    believed = [one for one in past.believed if KINDS["appinst"].state(one.state).seen != ABSENT]
+    believed = [one for one in past.believed if KINDS["appinst"].state(one.state).observed_as != ABSENT]
     return {
         "at the sites": len(living),
         "believed": len(believed),

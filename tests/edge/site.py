@@ -95,7 +95,7 @@ class Edge:
         """Ask for something that is not to be; what is said."""
         answer = await self.say(action, path, spec, **how)
         assert isinstance(answer, Rejection | NotFound), answer
-        return answer.message if isinstance(answer, NotFound) else "; ".join(r.says for r in answer.reasons)
+        return answer.message if isinstance(answer, NotFound) else "; ".join(r.message for r in answer.reasons)
 
     async def do(self, action: str, path: str, spec: Mapping[str, Any] | None = None, **how: Any) -> str:
         """Ask for something and wait for its end; the outcome."""

@@ -57,7 +57,7 @@ async def test_subgroup_that_cannot_be_prepared_leaves_nothing_but_its_reason(gr
         assert await here.outcome(await here.ask("web/cache", "add", cache(here))) == "succeeded"  # its name is free
         again = await here.answer("web/cache", "add", cache(here))
         assert isinstance(again, Rejection)
-        assert "add cannot start in Running" in again.reasons[0].says
+        assert "add cannot start in Running" in again.reasons[0].message
 
 
 async def test_subgroup_that_makes_no_sense_is_rejected(grounds: Grounds) -> None:

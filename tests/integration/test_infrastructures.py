@@ -294,7 +294,7 @@ async def test_more_vms_that_could_not_be_made_are_not_asked_for_blindly(grounds
         refused = await retry_operation(here.service, more, ANN)
         assert isinstance(refused, Rejection)
         assert refused.code is Code.NOT_RETRYABLE
-        assert "ask anew" in refused.reasons[0].says
+        assert "ask anew" in refused.reasons[0].message
 
 
 @pytest.mark.long

@@ -96,7 +96,7 @@ class Lab:
     async def refused(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> str:
         answer = await self.one.admission.admit(*requested("lease", path, Request(action), "ann", spec or {}))
         assert isinstance(answer, Rejection), answer
-        return answer.reasons[0].says
+        return answer.reasons[0].message
 
     async def do(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> tuple[str, str]:
         """Ask for something and wait for its end: the outcome, and what is said of it."""

@@ -57,7 +57,7 @@ STRUCTURE = (
 
 VM = Lifecycle(
     kind="vm",
-    says="A member with every class of state.",
+    description="A member with every class of state.",
     states=(
         absent("Absent", "Not there."),
         stable("Running", "Runs."),

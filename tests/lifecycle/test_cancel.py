@@ -16,8 +16,18 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Children, Event, Report, Request, Take, TimerDue
 from stead.lifecycle.explore import Bounds, explore
 from stead.lifecycle.explore.machine import Decide
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import ABSENT, BROKEN, Action, Actor, AwaitedParty, Trigger, final, stable, transitional
+from stead.lifecycle.rows import (
+    ABSENT,
+    BROKEN,
+    PROBE,
+    Action,
+    Actor,
+    AwaitedParty,
+    Trigger,
+    final,
+    stable,
+    transitional,
+)
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot
 from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
@@ -65,7 +75,7 @@ class TestWhatAwaitsAnAgent:
         assert decision.orders == (Order(PROBE),)
         assert decision.after.fence > busy.fence
         assert (op(decision.after).phase, op(decision.after).cancelled) == (Phase.PROBING, True)
-        assert (decision.moves, decision.ended, decision.claims) == ((), (), ())
+        assert (decision.transitions, decision.ended, decision.claims) == ((), (), ())
         assert no(VM, decision.after, Take(busy.fence)).code is Code.STALE
 
     def test_whoever_has_it_is_fenced_off_and_waited_out_before_the_look(self) -> None:
@@ -120,7 +130,7 @@ class TestWhatAwaitsAnAgent:
 
     def test_a_failure_that_is_undone_says_so(self) -> None:
         busy = after(CLUSTER, asked(CLUSTER, "NotPresent", "create"), CANCEL, TAKE)
-        for _ in range(CLUSTER.misses - 1):
+        for _ in range(CLUSTER.absence_threshold - 1):
             busy = after(CLUSTER, busy, seen(ABSENT), TimerDue("again"), TAKE)
         undoing = after(CLUSTER, busy, seen(ABSENT))
         assert (undoing.state, op(undoing).phase) == ("CreateError", Phase.ROLLING_BACK)
@@ -139,7 +149,7 @@ class TestWho:
     def test_whoever_may_ask_may_cancel_and_an_admin_always(self) -> None:
         busy = asked(CLOUDSPACE, "DEPLOYED", "pause", Actor.ADMIN)
         refusal = no(CLOUDSPACE, busy, CANCEL)
-        assert (refusal.code, refusal.reasons[0].says) == (
+        assert (refusal.code, refusal.reasons[0].message) == (
             Code.NOT_THE_ACTOR,
             "to cancel pause is for admin, not for user",
         )
@@ -175,7 +185,7 @@ class TestWhatIsRefused:
     def test_what_awaits_others(self) -> None:
         refusal = no(KINDS["lease"], asked(KINDS["lease"], "ACTIVE", "terminate"), CANCEL)
         assert refusal.code is Code.NOT_CANCELLABLE
-        assert "waits for others" in refusal.reasons[0].says
+        assert "waits for others" in refusal.reasons[0].message
 
     def test_twice_joins(self) -> None:
         once = after(VM, asked(VM, "Running", "suspend"), CANCEL)
@@ -249,18 +259,18 @@ def test_what_outranks_others_and_waits_for_them_to_stop_is_not_begun_either(bel
 
 SPLIT = Lifecycle(
     kind="split",
-    says="Work in parts, each for somebody else.",
+    description="Work in parts, each for somebody else.",
     states=(
         stable("Half", "."),
         transitional("First", ".", 60),
-        replace(transitional("Step", ".", 60, AwaitedParty.STEP), seen="part"),
-        replace(transitional("Others", ".", 60, AwaitedParty.CHILDREN), seen="part"),
+        replace(transitional("Step", ".", 60, AwaitedParty.STEP), observed_as="part"),
+        replace(transitional("Others", ".", 60, AwaitedParty.CHILDREN), observed_as="part"),
         stable("Whole", "."),
-        final("Failed", ".", seen=""),
+        final("Failed", ".", observed_as=""),
     ),
     actions=(
-        Action("by-step", ".", ("Half",), ("First", "Step"), "Whole", fails="Failed"),
-        Action("by-others", ".", ("Half",), ("First", "Others"), "Whole", fails="Failed"),
+        Action("by-step", ".", ("Half",), ("First", "Step"), "Whole", on_failure="Failed"),
+        Action("by-others", ".", ("Half",), ("First", "Others"), "Whole", on_failure="Failed"),
     ),
 )
 
@@ -280,7 +290,7 @@ DRIVEN = ("vm", "clusterinst", "machine", "service", "disk", "reservation", "lea
 
 def words(lc: Lifecycle, snap: Snapshot) -> list[Event]:
     """All that could be said now."""
-    said: list[Event] = [Request(a.name, a.by[0], revision=1, operation=a.name) for a in lc.actions if a.by]
+    said: list[Event] = [Request(a.name, a.actors[0], revision=1, operation=a.name) for a in lc.actions if a.actors]
     said += [TimerDue(timer, operation="due") for timer in pending(lc, snap)]
     kinds = (Trigger.STARTED, Trigger.SUCCEEDED, Trigger.FAILED)
     said += [Take(snap.fence), *(Report(kind, snap.fence) for kind in kinds)]
@@ -322,7 +332,7 @@ def compare(lc: Lifecycle, snap: Snapshot) -> None:
         return
     due = yes(lc, snap, TimerDue("deadline"))
     assert bare(cancelled.after) == bare(due.after)
-    assert (cancelled.moves, cancelled.orders, cancelled.claims) == (due.moves, due.orders, due.claims)
+    assert (cancelled.transitions, cancelled.orders, cancelled.claims) == (due.transitions, due.orders, due.claims)
     assert {t.name for t in cancelled.timers} == {t.name for t in due.timers}
     instead = {Outcome.FAILED: Outcome.CANCELLED, Outcome.UNKNOWN: Outcome.CANCELLED}
     assert cancelled.ended == tuple(replace(e, outcome=instead.get(e.outcome, e.outcome)) for e in due.ended)

@@ -68,7 +68,7 @@ def seen(what: str, revision: int | None = None) -> Report:
 class TestAnOrdinaryAction:
     def test_it_moves_claims_orders_and_arms_its_timers(self) -> None:
         decision = yes(VM, Snapshot("Running"), Request("suspend", operation="op-1", by="ann"))
-        assert [m.target for m in decision.moves] == ["Suspending"]
+        assert [m.target for m in decision.transitions] == ["Suspending"]
         assert [o.verb for o in decision.orders] == ["suspend"]
         assert decision.claims == (ClaimChange.TAKE,)
         assert {t.name for t in decision.timers} == {"deadline", "resend"}
@@ -95,7 +95,7 @@ class TestAnOrdinaryAction:
         assert refusal.code is Code.IN_PROGRESS
         assert refusal.holder == Holder("op-1", "suspend", "", "ann", "12:00")
         assert refusal.retry_after is not None
-        assert "suspend by ann is under way since 12:00" in refusal.reasons[0].says
+        assert "suspend by ann is under way since 12:00" in refusal.reasons[0].message
 
     @pytest.mark.req("S0-20")
     def test_a_claim_above_or_below_refuses_too(self) -> None:
@@ -130,7 +130,7 @@ class TestAnOrdinaryAction:
         refusal = no(VM, Snapshot("Suspended"), Request("suspend"))
         assert refusal.code is Code.WRONG_STATE
         assert refusal.allowed == ("resume", "terminate", "refresh")
-        assert "forced" in no(VM, Snapshot("Failed"), Request("terminate")).reasons[0].says
+        assert "forced" in no(VM, Snapshot("Failed"), Request("terminate")).reasons[0].message
 
 
 class TestForce:
@@ -238,8 +238,8 @@ class TestSilence:
     ) -> None:
         probing = after(KINDS[kind], Snapshot(start), Request(action), TimerDue("deadline"))
         decision = yes(KINDS[kind], probing, TimerDue("deadline"))
-        assert decision.moves[-1].target == end
-        assert decision.moves[-1].actor is Actor.CLOCK
+        assert decision.transitions[-1].target == end
+        assert decision.transitions[-1].actor is Actor.CLOCK
 
     def test_three_misses_make_it_gone_and_a_sight_starts_over(self) -> None:
         vm = Snapshot("Running")
@@ -410,7 +410,7 @@ class TestHiddenWork:
     @pytest.mark.req("S2-05")
     def test_the_loser_is_told_what_is_going_on(self) -> None:
         busy = after(MACHINE, Snapshot("RUNNING"), Request("pause", by="ann"))
-        assert "pause by ann is under way" in no(MACHINE, busy, Request("stop")).reasons[0].says
+        assert "pause by ann is under way" in no(MACHINE, busy, Request("stop")).reasons[0].message
 
     @pytest.mark.req("S2-09")
     def test_some_things_are_for_admins(self) -> None:
@@ -425,7 +425,7 @@ class TestHiddenWork:
     def test_the_recycle_bin_is_emptied_by_the_clock(self) -> None:
         assert "expiry" in pending(MACHINE, Snapshot("DELETED"))
         decision = yes(MACHINE, Snapshot("DELETED"), TimerDue("expiry"))
-        assert decision.moves[0].actor is Actor.CLOCK
+        assert decision.transitions[0].actor is Actor.CLOCK
         assert decision.after.state == "DESTROYING"
 
 
@@ -482,7 +482,7 @@ class TestCreationOfAGroup:
     def test_nothing_ends_before_the_last_member(self) -> None:
         creating = after(MCI, prepared(), TimerDue("next"))
         still = yes(MCI, creating, Children((("Running", 2), ("Creating", 1)), remaining=1))
-        assert (still.after.state, still.moves) == ("Creating", ())
+        assert (still.after.state, still.transitions) == ("Creating", ())
 
 
 class TestParentsFollow:
@@ -496,7 +496,7 @@ class TestParentsFollow:
 
     def test_deploys_run_beside_each_other_and_move_nothing(self) -> None:
         decision = yes(SYSTEM, Snapshot("stable"), Request("deploy"))
-        assert not decision.moves
+        assert not decision.transitions
         assert decision.after.operation is None
 
     @pytest.mark.req("S3-05")
@@ -710,10 +710,10 @@ def overlaps() -> list[tuple[str, str, str, str]]:
     found: list[tuple[str, str, str, str]] = []
     for kind, lifecycle in KINDS.items():
         for hidden in [action for action in lifecycle.actions if action.hidden]:
-            for state in hidden.starts:
+            for state in hidden.source:
                 acting = after(lifecycle, Snapshot(state), Request(hidden.name, Actor.ADMIN, operation="op-1"), TAKE)
                 for action in lifecycle.actions:
-                    answer = decide(lifecycle, acting, Request(action.name, action.by[0], operation="op-2"))
+                    answer = decide(lifecycle, acting, Request(action.name, action.actors[0], operation="op-2"))
                     if isinstance(answer, Decision) and answer.after.hidden is not None and answer.after.operation:
                         found.append((kind, state, hidden.name, action.name))
     return found
@@ -725,6 +725,6 @@ def test_what_waits_for_hidden_work_runs_no_timer_of_its_own(kind: str, state: s
     acting = after(lifecycle, Snapshot(state), Request(hidden, Actor.ADMIN, operation="op-1"), TAKE)
     row = lifecycle.action(action)
     assert row is not None
-    waiting = after(lifecycle, acting, Request(action, row.by[0], operation="op-2"))
+    waiting = after(lifecycle, acting, Request(action, row.actors[0], operation="op-2"))
     assert set(pending(lifecycle, waiting)) == {"custody", "deadline"}
     assert pending(lifecycle, waiting)["custody"] == pending(lifecycle, acting)["custody"]

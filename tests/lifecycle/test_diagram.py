@@ -23,11 +23,22 @@ from stead.lifecycle.diagram.picture import MANY, Crowd, picture
 from stead.lifecycle.diagram.place import Pull, settle
 from stead.lifecycle.diagram.shapes import Box, Layout, Link, Point
 from stead.lifecycle.diagram.svg import sizes
-from stead.lifecycle.rows import Action, Actor, StateClass, Transition, Trigger, absent, final, stable, transitional
+from stead.lifecycle.rows import (
+    LEAVE,
+    Action,
+    Actor,
+    StateClass,
+    Transition,
+    Trigger,
+    absent,
+    final,
+    stable,
+    transitional,
+)
 
 LAMP = Lifecycle(
     kind="lamp",
-    says="A lamp <on> a desk & its switch.",
+    description="A lamp <on> a desk & its switch.",
     states=(
         absent("None", "There is no lamp."),
         transitional("Mounting", "It is being screwed in.", 90),
@@ -35,15 +46,26 @@ LAMP = Lifecycle(
         stable("On", "It shines."),
         transitional("Dimming", "It is being dimmed.", 3600),
         stable("Dim", "It glows."),
-        stable("Lost", "Nobody has seen it.", seen=""),
-        final("Broken", 'It is "broken" for good.', seen=""),
+        stable("Lost", "Nobody has seen it.", observed_as=""),
+        final("Broken", 'It is "broken" for good.', observed_as=""),
     ),
     actions=(
-        Action("mount", "Screw it in.", ("None",), ("Mounting",), "Off", fails="Broken", undo="leave", silent="Lost"),
-        Action("dim", "Dim it.", ("On",), ("Dimming",), "Dim", fails="Broken", undo="leave", silent="Broken"),
+        Action(
+            "mount",
+            "Screw it in.",
+            ("None",),
+            ("Mounting",),
+            "Off",
+            on_failure="Broken",
+            on_timeout="Lost",
+            rollback=LEAVE,
+        ),
+        Action(
+            "dim", "Dim it.", ("On",), ("Dimming",), "Dim", on_failure="Broken", on_timeout="Broken", rollback=LEAVE
+        ),
     ),
-    drifts=("Off", "On", "Dim"),
-    moves=(
+    drift_states=("Off", "On", "Dim"),
+    transitions=(
         Transition("Off", Trigger.REQUEST, "switch", Actor.USER, "On"),
         Transition("Off", Trigger.REQUEST, "dim", Actor.USER, "Dimming", forced=True),
     ),
@@ -98,7 +120,7 @@ def test_with_detail_all_moves_between_two_states_are_one_arrow_by_actor() -> No
 
 def test_an_admin_is_named_only_where_a_user_may_not() -> None:
     def by(*actors: Actor) -> str:
-        mount = replace(LAMP.actions[0], by=actors)
+        mount = replace(LAMP.actions[0], actors=actors)
         return arrows(replace(LAMP, actions=(mount, LAMP.actions[1])))["None", "Mounting"]
 
     assert by(Actor.USER, Actor.ADMIN) == "mount · user"
@@ -107,7 +129,7 @@ def test_an_admin_is_named_only_where_a_user_may_not() -> None:
 
 
 def test_a_word_that_leads_different_ways_says_what_it_is_about() -> None:
-    other = replace(LAMP.actions[1], name="blind", ends="Off")
+    other = replace(LAMP.actions[1], name="blind", target="Off")
     drawn = arrows(replace(LAMP, actions=(*LAMP.actions, other)))
     assert drawn["Dimming", "Dim"] == "dim succeeded · agent"
     assert drawn["Dimming", "Off"] == "blind succeeded · agent"
@@ -116,8 +138,8 @@ def test_a_word_that_leads_different_ways_says_what_it_is_about() -> None:
 
 def test_what_may_be_asked_in_many_states_comes_from_one_place() -> None:
     def crowds(starts: tuple[str, ...]) -> tuple[Crowd, ...]:
-        dim = replace(LAMP.actions[1], starts=starts)
-        return picture(replace(LAMP, actions=(LAMP.actions[0], dim), moves=())).crowds
+        dim = replace(LAMP.actions[1], source=starts)
+        return picture(replace(LAMP, actions=(LAMP.actions[0], dim), transitions=())).crowds
 
     assert MANY == 4
     assert crowds(("Off", "On", "Dim")) == ()
@@ -146,7 +168,7 @@ BULB = Lifecycle(
     "bulb",
     'A "bulb".',
     (absent("None", "There is none."), transitional("Mounting", "It is screwed in.", 90), stable("On", "It shines.")),
-    (Action("mount", "Screw it in.", ("None",), ("Mounting",), "On", fails="None", undo="leave"),),
+    (Action("mount", "Screw it in.", ("None",), ("Mounting",), "On", on_failure="None", rollback=LEAVE),),
 )
 
 
@@ -227,7 +249,7 @@ def test_svg_stands_on_its_own_in_light_and_dark() -> None:
 
 
 def test_svg_escapes_what_people_write() -> None:
-    assert ElementTree.fromstring(render(LAMP)).findtext(f"{NS}desc") == LAMP.says
+    assert ElementTree.fromstring(render(LAMP)).findtext(f"{NS}desc") == LAMP.description
 
 
 @pytest.mark.parametrize("format", Format)

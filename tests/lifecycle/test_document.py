@@ -20,14 +20,22 @@ from stead.lifecycle.document import DocumentError, dump, form, load, schema
 from stead.lifecycle.files.times import duration, seconds
 from stead.lifecycle.lint import lint
 from stead.lifecycle.rows import (
-    BACK,
-    FAILS,
+    LEAVE,
+    ON_FAILURE,
+    ORIGIN,
     Action,
     Actor,
+    Aggregation,
     AncestorCondition,
     AwaitedParty,
+    ConflictPolicy,
     Expiry,
-    Fold,
+    MemberAction,
+    Orders,
+    Rollback,
+    ScopedOperation,
+    Signal,
+    SpecChange,
     State,
     StateClass,
     Transition,
@@ -43,22 +51,22 @@ pytestmark = pytest.mark.req("X-05")
 
 SHORT = """\
 kind: lamp
-says: A lamp.
+description: A lamp.
 states:
-  - {name: Off, class: stable, says: It is dark.}
-  - {name: On, class: stable, says: It shines.}
-  - {name: Warming, class: transitional, says: It begins to shine., deadline: 90s}
-  - {name: Nowhere, class: absent, says: There is no lamp.}
-  - {name: Broken, class: final, says: It will not shine again.}
+  - {name: Off, class: stable, description: It is dark.}
+  - {name: On, class: stable, description: It shines.}
+  - {name: Warming, class: transitional, description: It begins to shine., timeout: 90s}
+  - {name: Nowhere, class: absent, description: There is no lamp.}
+  - {name: Broken, class: final, description: It will not shine again.}
 actions:
   - name: light
-    says: Let it shine.
-    starts: Off
-    through: Warming
-    ends: On
-    fails: (back)
-moves:
-  - {from: On, when: observed absent, by: agent, to: Broken}
+    description: Let it shine.
+    source: Off
+    via: Warming
+    target: On
+    on_failure: (origin)
+transitions:
+  - {source: On, trigger: observed absent, actor: agent, target: Broken}
 """
 
 
@@ -103,7 +111,7 @@ def _fits(value: Any, spec: dict[str, Any]) -> bool:
             properties = spec["properties"]
             return (
                 isinstance(value, dict)
-                and set(spec["required"]) <= set(value) <= set(properties)
+                and set(spec.get("required", ())) <= set(value) <= set(properties)
                 and all(_fits(each, properties[key]) for key, each in value.items())
             )
         case "array":
@@ -129,7 +137,7 @@ def _fits(value: Any, spec: dict[str, Any]) -> bool:
 def test_a_short_document_means_what_the_constructors_mean() -> None:
     assert load(SHORT) == Lifecycle(
         kind="lamp",
-        says="A lamp.",
+        description="A lamp.",
         states=(
             stable("Off", "It is dark."),
             stable("On", "It shines."),
@@ -137,8 +145,8 @@ def test_a_short_document_means_what_the_constructors_mean() -> None:
             absent("Nowhere", "There is no lamp."),
             final("Broken", "It will not shine again."),
         ),
-        actions=(Action("light", "Let it shine.", ("Off",), ("Warming",), "On", fails=BACK),),
-        moves=(Transition("On", Trigger.OBSERVED, "absent", Actor.AGENT, "Broken"),),
+        actions=(Action("light", "Let it shine.", ("Off",), ("Warming",), "On", on_failure=ORIGIN),),
+        transitions=(Transition("On", Trigger.OBSERVED, "absent", Actor.AGENT, "Broken"),),
     )
 
 
@@ -162,32 +170,32 @@ def test_a_written_document_is_for_people(kind: str) -> None:
     assert max(map(len, text.splitlines())) <= 120
     assert "!!" not in text
     assert "&" not in text
-    assert "deadline: 900" not in text
+    assert "timeout: 900" not in text
 
 
 def test_defaults_are_left_out() -> None:
     lifecycle = load(SHORT)
     assert dump(lifecycle) == (
         "kind: lamp\n"
-        "says: A lamp.\n"
+        "description: A lamp.\n"
         "\n"
         "states:\n"
-        "  - {name: 'Off', class: stable, says: It is dark.}\n"
-        "  - {name: 'On', class: stable, says: It shines.}\n"
-        "  - {name: Warming, class: transitional, says: It begins to shine., deadline: 90s}\n"
-        "  - {name: Nowhere, class: absent, says: There is no lamp.}\n"
-        "  - {name: Broken, class: final, says: It will not shine again.}\n"
+        "  - {name: 'Off', class: stable, description: It is dark.}\n"
+        "  - {name: 'On', class: stable, description: It shines.}\n"
+        "  - {name: Warming, class: transitional, description: It begins to shine., timeout: 90s}\n"
+        "  - {name: Nowhere, class: absent, description: There is no lamp.}\n"
+        "  - {name: Broken, class: final, description: It will not shine again.}\n"
         "\n"
         "actions:\n"
         "  - name: light\n"
-        "    says: Let it shine.\n"
-        "    starts: ['Off']\n"
-        "    through: [Warming]\n"
-        "    ends: 'On'\n"
-        "    fails: (back)\n"
+        "    description: Let it shine.\n"
+        "    source: ['Off']\n"
+        "    via: [Warming]\n"
+        "    target: 'On'\n"
+        "    on_failure: (origin)\n"
         "\n"
-        "moves:\n"
-        "  - {from: 'On', when: observed absent, by: agent, to: Broken}\n"
+        "transitions:\n"
+        "  - {source: 'On', trigger: observed absent, actor: agent, target: Broken}\n"
     )
 
 
@@ -209,9 +217,9 @@ def _tuples(of: st.SearchStrategy[Any], most: int = 4) -> st.SearchStrategy[tupl
 def lifecycles(draw: st.DrawFn) -> Lifecycle:
     names = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
     known = st.sampled_from(names)
-    ends = known | st.just(BACK)
+    ends = known | st.just(ORIGIN)
     fails = ends | st.just("")
-    otherwise = fails | st.just(FAILS)
+    otherwise = fails | st.just(ON_FAILURE)
     moves = st.builds(
         Transition,
         known,
@@ -229,14 +237,14 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
                 st.just(name),
                 st.sampled_from(StateClass),
                 TEXTS,
-                deadline=st.none() | SECONDS,
+                timeout=st.none() | SECONDS,
                 awaits=st.sampled_from(AwaitedParty),
-                seen=st.sampled_from(["", "absent", name]) | NAMES,
-                asks=MAYBE,
-                fails=fails,
+                observed_as=st.sampled_from(["", "absent", name]) | NAMES,
+                member_action=MAYBE,
+                on_failure=fails,
                 probe_first=FLAGS,
-                still=FLAGS,
-                expires=st.none() | st.builds(Expiry, SECONDS, NAMES),
+                rarely_changes=FLAGS,
+                expiry=st.none() | st.builds(Expiry, SECONDS, NAMES),
             )
         )
         for name in names
@@ -248,35 +256,37 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
         _tuples(known),
         _tuples(known),
         ends,
-        fails=fails,
-        by=_tuples(st.sampled_from(Actor)),
-        orders=st.none() | _tuples(NAMES),
-        undo=MAYBE,
-        undone=otherwise,
-        silent=otherwise,
-        attempts=st.integers(0, 99),
-        members=MAYBE,
+        on_failure=fails,
+        on_timeout=otherwise,
+        actors=_tuples(st.sampled_from(Actor)),
+        work=st.none()
+        | st.builds(Orders, _tuples(NAMES), st.integers(0, 99))
+        | st.builds(MemberAction, NAMES, FLAGS)
+        | st.builds(Signal, NAMES)
+        | st.just(ScopedOperation()),
+        rollback=st.none() | st.just(LEAVE) | st.builds(Rollback, NAMES, otherwise),
+        spec_change=st.none() | st.builds(SpecChange, FLAGS),
+        conflict=st.sampled_from(ConflictPolicy),
         idle=_tuples(known),
-        steers=MAYBE,
         **{f.name: FLAGS for f in dataclasses.fields(Action) if f.type == "bool"},
     )
     return Lifecycle(
         kind=draw(NAMES),
-        says=draw(TEXTS),
+        description=draw(TEXTS),
         states=tuple(states),
         actions=draw(_tuples(actions, 3)),
-        moves=draw(_tuples(moves)),
-        without=draw(_tuples(moves)),
+        transitions=draw(_tuples(moves)),
+        excluded=draw(_tuples(moves)),
         parent=draw(MAYBE),
-        needs=draw(_tuples(st.builds(AncestorCondition, NAMES, _tuples(NAMES)))),
+        preconditions=draw(_tuples(st.builds(AncestorCondition, NAMES, _tuples(NAMES)))),
         members=draw(MAYBE),
-        fold=draw(st.sampled_from(Fold)),
-        order=draw(_tuples(known)),
-        drifts=draw(_tuples(known)),
-        gone=draw(known | st.just("")),
-        broken=draw(known | st.just("")),
-        misses=draw(st.integers(0, 99)),
-        observed_alone=draw(FLAGS),
+        aggregation=draw(st.sampled_from(Aggregation)),
+        aggregation_order=draw(_tuples(known)),
+        drift_states=draw(_tuples(known)),
+        on_absent=draw(known | st.just("")),
+        on_broken=draw(known | st.just("")),
+        absence_threshold=draw(st.integers(0, 99)),
+        observable=draw(FLAGS),
         presence=draw(FLAGS),
     )
 
@@ -304,7 +314,7 @@ def test_a_time_comes_back_equal(value: int) -> None:
     ("text", "value"), [("0", 0), ("45", 45), ("90s", 90), ("15m", 900), ("2h", 7200), ("7d", 604800)]
 )
 def test_times_are_written_as_people_say_them(text: str, value: int) -> None:
-    assert load(changed("90s", text)).state("Warming").deadline == value
+    assert load(changed("90s", text)).state("Warming").timeout == value
 
 
 @pytest.mark.parametrize(
@@ -314,15 +324,15 @@ def test_times_are_written_as_people_say_them(text: str, value: int) -> None:
         (State, form.StateForm),
         (Action, form.ActionForm),
         (Expiry, form.ExpiryForm),
-        (AncestorCondition, form.NeedForm),
+        (AncestorCondition, form.PreconditionForm),
     ],
 )
 def test_the_form_has_the_fields_and_the_defaults_of_the_row(row: type[Any], model: type[Any]) -> None:
     fields = {f.name: f for f in dataclasses.fields(row)}
     fields.pop("pace", None)  # a cell's, for all its kinds
-    fields.pop("observes", None)  # of the actions that every reader derives
     assert set(model.model_fields) == set(fields)
-    unlike = {("State", "seen"), ("Action", "through"), ("Lifecycle", "actions")}
+    unlike = {("State", "observed_as"), ("Action", "via"), ("Lifecycle", "actions")}
+    unlike |= {("Action", "work"), ("Action", "spec_change")}
     for name, field in fields.items():
         if (row.__name__, name) not in unlike:
             default = model.model_fields[name].get_default()
@@ -333,9 +343,9 @@ def test_the_form_has_the_fields_and_the_defaults_of_the_row(row: type[Any], mod
 
 def test_the_form_of_a_move_says_all_that_a_move_says() -> None:
     assert {f.name for f in dataclasses.fields(Transition)} == {
-        *form.MoveForm.model_fields,
-        *("trigger", "on", "actor"),
-    } - {"when", "by"}
+        *form.TransitionForm.model_fields,
+        "on",
+    }
 
 
 # What is wrong
@@ -350,23 +360,27 @@ WRONG: list[tuple[str, str, str]] = [
         f"f.yaml:1: kind: '2lamp' {NO_NAME}",
     ),
     ("kind: lamp", "kind: [lamp]", "f.yaml:1: kind: must be a word or a sentence, not a list or a mapping"),
-    ("says: A lamp.", 'says: "a\\0b"', "f.yaml:2: says: has the character '\\x00', which cannot be shown"),
     (
-        "says: A lamp.",
-        "says: A lamp.\nstaets: 3",
+        "description: A lamp.",
+        'description: "a\\0b"',
+        "f.yaml:2: description: has the character '\\x00', which cannot be shown",
+    ),
+    (
+        "description: A lamp.",
+        "description: A lamp.\nstaets: 3",
         "f.yaml:3: staets: there is no key 'staets' here; did you mean states?",
     ),
     (
-        "deadline: 90s",
-        "dead-line: 90s",
-        "f.yaml:6: states[2].dead-line: there is no key 'dead-line' here; did you mean deadline?",
+        "timeout: 90s",
+        "time-out: 90s",
+        "f.yaml:6: states[2].time-out: there is no key 'time-out' here; did you mean timeout?",
     ),
     (
-        "deadline: 90s",
+        "timeout: 90s",
         "probe-first: true",
         "f.yaml:6: states[2].probe-first: there is no key 'probe-first' here; did you mean probe_first?",
     ),
-    ("deadline: 90s", "xyzzy: 90s", "f.yaml:6: states[2].xyzzy: there is no key 'xyzzy' here"),
+    ("timeout: 90s", "xyzzy: 90s", "f.yaml:6: states[2].xyzzy: there is no key 'xyzzy' here"),
     (
         "class: transitional",
         "class: transitionl",
@@ -380,86 +394,146 @@ WRONG: list[tuple[str, str, str]] = [
     (
         "90s",
         "90 sec",
-        "f.yaml:6: states[2].deadline: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
+        "f.yaml:6: states[2].timeout: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
     ),
     (
         "90s",
         "-90s",
-        "f.yaml:6: states[2].deadline: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
+        "f.yaml:6: states[2].timeout: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
     ),
     ("90s", "90s, probe_first: yes", "f.yaml:6: states[2].probe_first: must be either true or false"),
-    ("90s", "90s, expires: {after: 1d}", "f.yaml:6: states[2].expires.action: is missing"),
+    ("90s", "90s, expiry: {after: 1d}", "f.yaml:6: states[2].expiry.action: is missing"),
     (
         "90s",
-        "90s, expires: {after: 1d, action: light, acton: x}",
-        "f.yaml:6: states[2].expires.acton: there is no key 'acton' here; did you mean action?",
+        "90s, expiry: {after: 1d, action: light, acton: x}",
+        "f.yaml:6: states[2].expiry.acton: there is no key 'acton' here; did you mean action?",
     ),
     (
-        "starts: Off",
-        "starts: [Off, of]",
-        "f.yaml:12: actions[0].starts[1]: there is no state 'of'; did you mean Off?",
+        "source: Off",
+        "source: [Off, of]",
+        "f.yaml:12: actions[0].source[1]: there is no state 'of'; did you mean Off?",
     ),
     (
-        "through: Warming",
-        "through: Warning",
-        "f.yaml:13: actions[0].through[0]: there is no state 'Warning'; did you mean Warming?",
+        "via: Warming",
+        "via: Warning",
+        "f.yaml:13: actions[0].via[0]: there is no state 'Warning'; did you mean Warming?",
     ),
-    ("ends: On", "ends: Shining", "f.yaml:14: actions[0].ends: there is no state 'Shining'"),
-    ("ends: On", "ends: (fails)", "f.yaml:14: actions[0].ends: (fails) cannot stand here; name a state"),
-    ("ends: On", "ends: back", "f.yaml:14: actions[0].ends: there is no state 'back'; did you mean (back)?"),
+    ("target: On", "target: Shining", "f.yaml:14: actions[0].target: there is no state 'Shining'"),
     (
-        "fails: (back)",
-        "fails: broken",
-        "f.yaml:15: actions[0].fails: there is no state 'broken'; did you mean Broken?",
+        "target: On",
+        "target: (on_failure)",
+        "f.yaml:14: actions[0].target: (on_failure) cannot stand here; name a state",
     ),
-    ("fails: (back)", "undone: Of", "f.yaml:15: actions[0].undone: there is no state 'Of'; did you mean Off?"),
-    ("fails: (back)", "silent: Of", "f.yaml:15: actions[0].silent: there is no state 'Of'; did you mean Off?"),
-    ("fails: (back)", "idle: Of", "f.yaml:15: actions[0].idle[0]: there is no state 'Of'; did you mean Off?"),
     (
-        "fails: (back)",
-        "by: usr",
-        f"f.yaml:15: actions[0].by[0]: 'usr' is none of {', '.join(Actor)}; did you mean user?",
+        "target: On",
+        "target: orign",
+        "f.yaml:14: actions[0].target: there is no state 'orign'; did you mean (origin)?",
     ),
-    ("fails: (back)", "attempts: many", "f.yaml:15: actions[0].attempts: must be a whole number"),
-    ("from: On", "from: One", "f.yaml:17: moves[0].from: there is no state 'One'; did you mean On?"),
-    ("to: Broken", "to: Borken", "f.yaml:17: moves[0].to: there is no state 'Borken'; did you mean Broken?"),
+    (
+        "on_failure: (origin)",
+        "on_failure: broken",
+        "f.yaml:15: actions[0].on_failure: there is no state 'broken'; did you mean Broken?",
+    ),
+    (
+        "on_failure: (origin)",
+        "rollback: {verb: dim, target: Of}",
+        "f.yaml:15: actions[0].rollback.target: there is no state 'Of'; did you mean Off?",
+    ),
+    (
+        "on_failure: (origin)",
+        "on_timeout: Of",
+        "f.yaml:15: actions[0].on_timeout: there is no state 'Of'; did you mean Off?",
+    ),
+    ("on_failure: (origin)", "idle: Of", "f.yaml:15: actions[0].idle[0]: there is no state 'Of'; did you mean Off?"),
+    (
+        "on_failure: (origin)",
+        "actors: usr",
+        f"f.yaml:15: actions[0].actors[0]: 'usr' is none of {', '.join(Actor)}; did you mean user?",
+    ),
+    ("on_failure: (origin)", "work: {attempts: many}", "f.yaml:15: actions[0].work.attempts: must be a whole number"),
+    ("source: On", "source: One", "f.yaml:17: transitions[0].source: there is no state 'One'; did you mean On?"),
+    (
+        "target: Broken",
+        "target: Borken",
+        "f.yaml:17: transitions[0].target: there is no state 'Borken'; did you mean Broken?",
+    ),
     (
         "observed absent",
         "observd absent",
-        f"f.yaml:17: moves[0].when: 'observd' is none of {', '.join(Trigger)}; did you mean observed?",
+        f"f.yaml:17: transitions[0].trigger: 'observd' is none of {', '.join(Trigger)}; did you mean observed?",
     ),
     (
         "observed absent",
         "observed not there",
-        f"f.yaml:17: moves[0].when: 'not there' {NO_NAME}",
+        f"f.yaml:17: transitions[0].trigger: 'not there' {NO_NAME}",
     ),
-    ("by: agent", "by: agent, by: user", "f.yaml:17: moves[0].by: stands here twice: on line 17 and on line 17"),
-    ("says: A lamp.", "says: A lamp.\nkind: light", "f.yaml:3: kind: stands here twice: on line 1 and on line 3"),
-    ("says: A lamp.", "says: A lamp.\ngone: Away", "f.yaml:3: gone: there is no state 'Away'"),
-    ("says: A lamp.", "says: A lamp.\nbroken: Away", "f.yaml:3: broken: there is no state 'Away'"),
     (
-        "says: A lamp.",
-        "says: A lamp.\ndrifts: [On, of]",
-        "f.yaml:3: drifts[1]: there is no state 'of'; did you mean Off?",
+        "actor: agent",
+        "actor: agent, actor: user",
+        "f.yaml:17: transitions[0].actor: stands here twice: on line 17 and on line 17",
     ),
-    ("says: A lamp.", "says: A lamp.\norder: onn", "f.yaml:3: order[0]: there is no state 'onn'; did you mean On?"),
-    ("says: A lamp.", "says: A lamp.\nwithout: 3", "f.yaml:3: without: must be a list"),
-    ("says: A lamp.", "says: A lamp.\nwithout: [3]", "f.yaml:3: without[0]: must be a mapping of keys to values"),
-    ("says: A lamp.", "says: A lamp.\n? [a, b]\n: c", "f.yaml:3: a key is a word, not a list or a mapping"),
-    ("says: A lamp.", "says: !!int 3", "f.yaml:2: says: the tag 'tag:yaml.org,2002:int' is not allowed here"),
     (
-        "says: A lamp.",
-        "says: !!python/name:os.system x",
-        "f.yaml:2: says: the tag 'tag:yaml.org,2002:python/name:os.system' is not allowed here",
+        "description: A lamp.",
+        "description: A lamp.\nkind: light",
+        "f.yaml:3: kind: stands here twice: on line 1 and on line 3",
     ),
-    ("says: A lamp.", "says: &a A lamp.\nparent: *a", "f.yaml:3: an alias (*) is not allowed here: write it out"),
-    ("says: A lamp.", "says: [[[[[[[[[x]]]]]]]]]", "f.yaml:2: nested more than 8 deep"),
-    ("says: A lamp.", "says: [", "f.yaml:4: not YAML: "),
-    ("says: A lamp.", "says: \x07", "f.yaml:2: not YAML: special characters are not allowed"),
-    ("says: A lamp.", 'says: "\\UFFFFFFFF"', "f.yaml: not YAML: a number in an escape or a directive is too large"),
     (
-        "says: A lamp.",
-        "says: A lamp.\n---\nkind: lamp",
+        "description: A lamp.",
+        "description: A lamp.\non_absent: Away",
+        "f.yaml:3: on_absent: there is no state 'Away'",
+    ),
+    (
+        "description: A lamp.",
+        "description: A lamp.\non_broken: Away",
+        "f.yaml:3: on_broken: there is no state 'Away'",
+    ),
+    (
+        "description: A lamp.",
+        "description: A lamp.\ndrift_states: [On, of]",
+        "f.yaml:3: drift_states[1]: there is no state 'of'; did you mean Off?",
+    ),
+    (
+        "description: A lamp.",
+        "description: A lamp.\naggregation_order: onn",
+        "f.yaml:3: aggregation_order[0]: there is no state 'onn'; did you mean On?",
+    ),
+    ("description: A lamp.", "description: A lamp.\nexcluded: 3", "f.yaml:3: excluded: must be a list"),
+    (
+        "description: A lamp.",
+        "description: A lamp.\nexcluded: [3]",
+        "f.yaml:3: excluded[0]: must be a mapping of keys to values",
+    ),
+    (
+        "description: A lamp.",
+        "description: A lamp.\n? [a, b]\n: c",
+        "f.yaml:3: a key is a word, not a list or a mapping",
+    ),
+    (
+        "description: A lamp.",
+        "description: !!int 3",
+        "f.yaml:2: description: the tag 'tag:yaml.org,2002:int' is not allowed here",
+    ),
+    (
+        "description: A lamp.",
+        "description: !!python/name:os.system x",
+        "f.yaml:2: description: the tag 'tag:yaml.org,2002:python/name:os.system' is not allowed here",
+    ),
+    (
+        "description: A lamp.",
+        "description: &a A lamp.\nparent: *a",
+        "f.yaml:3: an alias (*) is not allowed here: write it out",
+    ),
+    ("description: A lamp.", "description: [[[[[[[[[x]]]]]]]]]", "f.yaml:2: nested more than 8 deep"),
+    ("description: A lamp.", "description: [", "f.yaml:4: not YAML: "),
+    ("description: A lamp.", "description: \x07", "f.yaml:2: not YAML: special characters are not allowed"),
+    (
+        "description: A lamp.",
+        'description: "\\UFFFFFFFF"',
+        "f.yaml: not YAML: a number in an escape or a directive is too large",
+    ),
+    (
+        "description: A lamp.",
+        "description: A lamp.\n---\nkind: lamp",
         "f.yaml:3: not YAML: expected a single document in the stream but found another document",
     ),
 ]
@@ -477,32 +551,38 @@ def test_what_is_wrong_is_told_with_its_line_and_what_may_have_been_meant(old: s
 def test_all_that_is_wrong_is_told_at_once_from_top_to_bottom() -> None:
     text = (
         SHORT.replace("kind: lamp", "kin: lamp")
-        .replace("deadline: 90s", "deadline: soon")
-        .replace("starts: Off", "starts: [Of, One]")
-        .replace("to: Broken", "to: Borken")
+        .replace("timeout: 90s", "timeout: soon")
+        .replace("source: Off", "source: [Of, One]")
+        .replace("target: Broken", "target: Borken")
     )
     assert told(text) == (
         "line 1: kind: is missing",
         "line 1: kin: there is no key 'kin' here; did you mean kind?",
-        "line 6: states[2].deadline: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
-        "line 12: actions[0].starts[0]: there is no state 'Of'; did you mean Off?",
-        "line 12: actions[0].starts[1]: there is no state 'One'; did you mean On?",
-        "line 17: moves[0].to: there is no state 'Borken'; did you mean Broken?",
+        "line 6: states[2].timeout: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
+        "line 12: actions[0].source[0]: there is no state 'Of'; did you mean Off?",
+        "line 12: actions[0].source[1]: there is no state 'One'; did you mean On?",
+        "line 17: transitions[0].target: there is no state 'Borken'; did you mean Broken?",
     )
 
 
 @pytest.mark.parametrize(
     ("other", "key"),
-    [("source: Off", "from"), ("target: Off", "to"), ("on: x", "when"), ("trigger: x", "when"), ("actor: x", "by")],
+    [
+        ("from: Off", "source"),
+        ("to: Off", "target"),
+        ("on: x", "trigger"),
+        ("when: x", "trigger"),
+        ("by: x", "actor"),
+    ],
 )
-def test_the_names_of_the_rows_in_python_are_understood_as_slips(other: str, key: str) -> None:
-    (message,) = told(changed("to: Broken", f"to: Broken, {other}"))
+def test_other_names_of_the_keys_are_understood_as_slips(other: str, key: str) -> None:
+    (message,) = told(changed("target: Broken", f"target: Broken, {other}"))
     assert message.endswith(f"here; did you mean {key}?")
 
 
 @pytest.mark.parametrize("states", ["states:", "states: []"])
 def test_a_lifecycle_has_a_state_to_begin_in(states: str) -> None:
-    assert told(f"kind: lamp\nsays: A lamp.\n{states}\n") == (
+    assert told(f"kind: lamp\ndescription: A lamp.\n{states}\n") == (
         "line 3: states: there is no state, so nothing says where an object begins",
     )
 
@@ -533,7 +613,7 @@ def test_a_large_document_is_refused_unread() -> None:
 
 
 def test_a_document_of_too_many_words_is_refused_before_it_takes_long() -> None:
-    assert told(f"drifts: [{'a, ' * 300_000}]") == ("line 1: has more than 20000 words, lists and mappings",)
+    assert told(f"drift_states: [{'a, ' * 300_000}]") == ("line 1: has more than 20000 words, lists and mappings",)
 
 
 def test_a_bomb_of_aliases_is_refused_unread() -> None:
@@ -547,9 +627,9 @@ def test_deep_nesting_is_refused_unread(bracket: str) -> None:
 
 
 def test_a_document_of_nothing_but_unknown_words_is_told_in_reasonable_time() -> None:
-    names = "".join(f"  - {{name: s{i}, class: stable, says: x}}\n" for i in range(500))
+    names = "".join(f"  - {{name: s{i}, class: stable, description: x}}\n" for i in range(500))
     words = ", ".join(f"t{i}" for i in range(5000))
-    messages = told(f"kind: lamp\nsays: x\ndrifts: [{words}]\nstates:\n{names}")
+    messages = told(f"kind: lamp\ndescription: x\ndrift_states: [{words}]\nstates:\n{names}")
     assert len(messages) == 101
     assert messages[-1] == "and 4900 more"
 
@@ -587,17 +667,17 @@ def test_the_schema_accepts_every_kind_of_the_catalog(kind: str) -> None:
     [
         ("kind: lamp\n", ""),
         ("kind: lamp", "kind: 2lamp"),
-        ("deadline: 90s", "dead-line: 90s"),
-        ("deadline: 90s", "deadline: null"),
-        ("deadline: 90s", "deadline: -3"),
-        ("deadline: 90s", "deadline: soon"),
+        ("timeout: 90s", "time-out: 90s"),
+        ("timeout: 90s", "timeout: null"),
+        ("timeout: 90s", "timeout: -3"),
+        ("timeout: 90s", "timeout: soon"),
         ("class: transitional", "class: transitionl"),
         ("90s", "90s, probe_first: maybe"),
-        ("90s", "90s, expires: {after: 1d}"),
-        ("ends: On", "ends: (fails)"),
-        ("fails: (back)", "by: usr"),
+        ("90s", "90s, expiry: {after: 1d}"),
+        ("target: On", "target: (on_failure)"),
+        ("on_failure: (origin)", "actors: usr"),
         ("observed absent", "observd absent"),
-        ("says: A lamp.", "says: A lamp.\nwithout: 3"),
+        ("description: A lamp.", "description: A lamp.\nexcluded: 3"),
     ],
 )
 def test_the_schema_refuses_what_load_refuses(old: str, new: str) -> None:
@@ -609,4 +689,4 @@ def test_the_schema_refuses_what_load_refuses(old: str, new: str) -> None:
 def test_the_schema_explains_every_key_that_its_name_does_not() -> None:
     forms = [SCHEMA, *(d for d in SCHEMA["$defs"].values() if "properties" in d)]
     silent = {key for each in forms for key, field in each["properties"].items() if "description" not in field}
-    assert silent == {"name", "from", "to"}
+    assert silent == {"name", "source", "target"}

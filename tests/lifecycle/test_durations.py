@@ -79,15 +79,15 @@ def test_every_moving_state_of_every_action_can_be_learned() -> None:
             action = kind.action(name)
             assert action is not None
             if source == UNSEEN:
-                assert not action.through
+                assert not action.via
                 continue
             assert kind.state(source).cls is StateClass.TRANSITIONAL
             assert key_state(kind, name, source) == source
-            assert target not in (action.fails,) or action.fails == action.ends
+            assert target not in (action.on_failure,) or action.on_failure == action.target
         for action in kind.actions:
-            if not action.steers and not action.beside and (action.through or action.verbs):
+            if not action.signals and not action.scoped and (action.via or action.verbs):
                 left = {source for name, source, _ in found if name == action.name}
-                assert left == (set(action.through) or {UNSEEN}), (kind.kind, action.name)
+                assert left == (set(action.via) or {UNSEEN}), (kind.kind, action.name)
 
 
 def test_while_the_visible_state_is_anothers_the_action_is_kept_by_itself() -> None:

@@ -187,13 +187,13 @@ def hears_failed_as_done(lifecycle: Lifecycle, snapshot: Snapshot, event: Event)
 
 
 def one_miss_is_enough(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
-    return decide(replace(lifecycle, misses=1), snapshot, event)
+    return decide(replace(lifecycle, absence_threshold=1), snapshot, event)
 
 
 def _silent_to(kind: str, action: str, state: str) -> Lifecycle:
     """A lifecycle in which silence is taken for something."""
     lifecycle = KINDS[kind]
-    actions = tuple(replace(a, silent=state) if a.name == action else a for a in lifecycle.actions)
+    actions = tuple(replace(a, on_timeout=state) if a.name == action else a for a in lifecycle.actions)
     return replace(lifecycle, actions=actions)
 
 
@@ -204,26 +204,26 @@ def struck(kind: str, *rows: Transition) -> Lifecycle:
     """A lifecycle without some rows that it should have."""
     lifecycle = KINDS[kind]
     assert all(row in lifecycle.table for row in rows)
-    return replace(lifecycle, without=(*lifecycle.without, *rows))
+    return replace(lifecycle, excluded=(*lifecycle.excluded, *rows))
 
 
 def added(kind: str, *rows: Transition) -> Lifecycle:
     """A lifecycle with rows too many."""
     lifecycle = KINDS[kind]
     assert not any(row in lifecycle.table for row in rows)
-    return replace(lifecycle, moves=(*lifecycle.moves, *rows))
+    return replace(lifecycle, transitions=(*lifecycle.transitions, *rows))
 
 
 def asked_by(kind: str, action: str, actor: Actor) -> Lifecycle:
     """A lifecycle in which an action is another actor's."""
     lifecycle = KINDS[kind]
-    actions = tuple(replace(a, by=(actor,)) if a.name == action else a for a in lifecycle.actions)
+    actions = tuple(replace(a, actors=(actor,)) if a.name == action else a for a in lifecycle.actions)
     return replace(lifecycle, actions=actions)
 
 
 def without_deadline(kind: str, state: str) -> Lifecycle:
     lifecycle = KINDS[kind]
-    states = tuple(replace(s, deadline=None) if s.name == state else s for s in lifecycle.states)
+    states = tuple(replace(s, timeout=None) if s.name == state else s for s in lifecycle.states)
     return replace(lifecycle, states=states)
 
 
@@ -285,7 +285,7 @@ FAULTS = [
         "absence is assumed from silence",
         "machine",
         "it is VIRTUAL, and at the provider it is RUNNING",
-        _silent_to("machine", "deploy", "(back)"),
+        _silent_to("machine", "deploy", "(origin)"),
         own_law=True,
     ),
     Fault(
@@ -337,7 +337,7 @@ FAULTS = [
         "drift is never found",
         "image",
         "can never come to rest",
-        replace(KINDS["image"], drifts=()),
+        replace(KINDS["image"], drift_states=()),
         bounds=FEWER,
         own_law=True,
     ),

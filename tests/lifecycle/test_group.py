@@ -14,7 +14,7 @@ from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decision import Code, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.rows import Action, AwaitedParty, Fold, stable, transitional
+from stead.lifecycle.rows import Action, Aggregation, AwaitedParty, MemberAction, stable, transitional
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot, Work
 
 MCI, VM = KINDS["mci"], KINDS["vm"]
@@ -50,7 +50,7 @@ def test_it_is_refused_only_if_no_member_is_eligible() -> None:
     answer = decide(MCI, group({"Suspended": 4, "Failed": 1}, "Suspended"), Request("suspend"))
     assert isinstance(answer, Rejection)
     assert answer.code is Code.NO_MEMBER
-    assert {r.says.split(":")[0] for r in answer.reasons} == {"4 in Suspended", "1 in Failed"}
+    assert {r.message.split(":")[0] for r in answer.reasons} == {"4 in Suspended", "1 in Failed"}
 
 
 @pytest.mark.req("S0-05")
@@ -100,19 +100,19 @@ def test_an_errand_of_the_controller_is_not_asked_of_members() -> None:
 
 OWNER = Lifecycle(
     kind="account",
-    says="Whose cloudspaces are its members.",
+    description="Whose cloudspaces are its members.",
     members="cloudspace",
     states=(
-        stable("CONFIRMED", ".", seen=""),
+        stable("CONFIRMED", ".", observed_as=""),
         transitional("DISABLING", ".", 60, AwaitedParty.CHILDREN),
-        stable("DISABLED", ".", seen=""),
+        stable("DISABLED", ".", observed_as=""),
         transitional("ENABLING", ".", 60, AwaitedParty.CHILDREN),
     ),
     actions=(
-        Action("disable", ".", ("CONFIRMED",), ("DISABLING",), "DISABLED", "CONFIRMED", members="disable", orders=()),
-        Action("enable", ".", ("DISABLED",), ("ENABLING",), "CONFIRMED", "DISABLED", members="enable", orders=()),
+        Action("disable", ".", ("CONFIRMED",), ("DISABLING",), "DISABLED", "CONFIRMED", work=MemberAction("disable")),
+        Action("enable", ".", ("DISABLED",), ("ENABLING",), "CONFIRMED", "DISABLED", work=MemberAction("enable")),
     ),
-    fold=Fold.ALL,
+    aggregation=Aggregation.ALL,
 )
 
 
@@ -141,7 +141,7 @@ def test_failed_group_without_members_is_terminated_only_by_force(kind: str) -> 
     refused = decide(KINDS[kind], empty, Request("terminate"))
     assert isinstance(refused, Rejection)
     assert refused.code is Code.WRONG_STATE
-    assert refused.reasons[0].says == "terminate cannot start in Failed; it could be forced, with a reason"
+    assert refused.reasons[0].message == "terminate cannot start in Failed; it could be forced, with a reason"
     forced = decide(KINDS[kind], empty, Request("terminate", force=True, reason="nothing came up"))
     assert isinstance(forced, GroupDecision)
     assert forced.parent.after.state == "Terminating"
@@ -154,7 +154,7 @@ def test_terminate_of_terminated_group_moves_nothing(kind: str, members: Mapping
     classes = {Snapshot(name): n for name, n in members.items()}
     answer = decide(KINDS[kind], Group(Snapshot("Terminated"), VM, classes), Request("terminate", operation="op"))
     assert isinstance(answer, GroupDecision)
-    assert (answer.parent.moves, answer.parent.after.operation) == ((), None)
+    assert (answer.parent.transitions, answer.parent.after.operation) == ((), None)
     assert [(ended.action, ended.outcome) for ended in answer.parent.ended] == [("terminate", Outcome.SUCCEEDED)]
 
 
@@ -167,7 +167,7 @@ def test_terminate_of_terminated_and_failed_members_names_the_failed_ones() -> N
 @pytest.mark.parametrize("members", [{"Running": 2, "Suspended": 1}, {"Terminated": 1}, {}])
 def test_refine_with_nothing_to_refine_is_done_and_moves_nothing(members: Mapping[str, int]) -> None:
     answer = yes(members, Request("refine", operation="op"))
-    assert (answer.parent.moves, answer.parent.after.operation) == ((), None)
+    assert (answer.parent.transitions, answer.parent.after.operation) == ((), None)
     assert [(ended.action, ended.outcome) for ended in answer.parent.ended] == [("refine", Outcome.SUCCEEDED)]
 
 

@@ -12,14 +12,19 @@ from stead.lifecycle import document
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint import Finding, Rule, lint
 from stead.lifecycle.rows import (
-    BACK,
-    FAILS,
+    LEAVE,
     MINUTE,
+    ON_FAILURE,
+    ORIGIN,
     Action,
     Actor,
+    Aggregation,
     AwaitedParty,
+    ConflictPolicy,
     Expiry,
-    Fold,
+    Rollback,
+    ScopedOperation,
+    Signal,
     State,
     StateClass,
     Transition,
@@ -36,25 +41,27 @@ DATA = Path(__file__).parents[1] / "data"
 
 DOOR = Lifecycle(
     kind="door",
-    says="A door that somebody hangs, opens, shuts and burns.",
+    description="A door that somebody hangs, opens, shuts and burns.",
     states=(
         absent("Planned", "There is no door."),
         transitional("Hanging", "It is being hung.", 15 * MINUTE),
         stable("Open", "It is open."),
         transitional("Closing", "It is being shut.", 5 * MINUTE),
         stable("Shut", "It is shut."),
-        stable("Stuck", "It does not move.", seen=""),
+        stable("Stuck", "It does not move.", observed_as=""),
         transitional("Burning", "It burns.", 5 * MINUTE),
         final("Ashes", "It was burned."),
     ),
     actions=(
-        Action("hang", "Hang it.", ("Planned",), ("Hanging",), "Open", fails="Stuck", undo="leave"),
-        Action("close", "Shut it.", ("Open",), ("Closing",), "Shut", fails="Stuck", undo="leave"),
-        Action("open", "Open it, unseen.", ("Shut",), (), "Open", fails="Stuck", undo="leave"),
-        Action("burn", "Burn it.", ("Open", "Shut", "Stuck"), ("Burning",), "Ashes", fails="Stuck", undo="leave"),
+        Action("hang", "Hang it.", ("Planned",), ("Hanging",), "Open", on_failure="Stuck", rollback=LEAVE),
+        Action("close", "Shut it.", ("Open",), ("Closing",), "Shut", on_failure="Stuck", rollback=LEAVE),
+        Action("open", "Open it, unseen.", ("Shut",), (), "Open", on_failure="Stuck", rollback=LEAVE),
+        Action(
+            "burn", "Burn it.", ("Open", "Shut", "Stuck"), ("Burning",), "Ashes", on_failure="Stuck", rollback=LEAVE
+        ),
     ),
-    drifts=("Open", "Shut"),
-    gone="Ashes",
+    drift_states=("Open", "Shut"),
+    on_absent="Ashes",
 )
 
 
@@ -71,7 +78,7 @@ def _with(lc: Lifecycle, *rows: State | Action | Transition) -> Lifecycle:
         lc,
         states=(*lc.states, *(r for r in rows if isinstance(r, State))),
         actions=(*lc.actions, *(r for r in rows if isinstance(r, Action))),
-        moves=(*lc.moves, *(r for r in rows if isinstance(r, Transition))),
+        transitions=(*lc.transitions, *(r for r in rows if isinstance(r, Transition))),
     )
 
 
@@ -79,7 +86,7 @@ def _found(lc: Lifecycle) -> list[tuple[str, str]]:
     return [(f.rule.value, f.where) for f in lint(lc)]
 
 
-AJAR = stable("Ajar", "It is neither open nor shut.", seen="")
+AJAR = stable("Ajar", "It is neither open nor shut.", observed_as="")
 SWINGING = transitional("Swinging", "It swings.", 60)
 TO_SWINGING = Transition("Open", Trigger.OBSERVED, "wind", Actor.AGENT, "Swinging")
 FROM_SWINGING = Transition("Swinging", Trigger.OBSERVED, "calm", Actor.AGENT, "Open")
@@ -87,40 +94,40 @@ SWINGING_FAILS = Transition("Swinging", Trigger.FAILED, "close", Actor.AGENT, "S
 SWINGING_SILENT = Transition("Swinging", Trigger.TIMED_OUT, "close", Actor.CLOCK, "Stuck")
 
 PLANTED: list[tuple[str, str, Lifecycle]] = [
-    ("no-states", "states", replace(DOOR, states=(), actions=(), drifts=(), gone="")),
-    ("nowhere", "action close", _action(DOOR, "close", starts=("Opened",))),
-    ("nowhere", "action close", _action(DOOR, "close", through=("Closed",))),
-    ("nowhere", "action close", _action(DOOR, "close", ends="Closed")),
-    ("nowhere", "action close", _action(DOOR, "close", ends="")),
-    ("nowhere", "action close", _action(DOOR, "close", fails="Closed")),
-    ("nowhere", "action close", _action(DOOR, "close", fails=FAILS)),
-    ("nowhere", "action close", _action(DOOR, "close", undone="Closed")),
-    ("nowhere", "action close", _action(DOOR, "close", silent="Closed")),
+    ("no-states", "states", replace(DOOR, states=(), actions=(), drift_states=(), on_absent="")),
+    ("nowhere", "action close", _action(DOOR, "close", source=("Opened",))),
+    ("nowhere", "action close", _action(DOOR, "close", via=("Closed",))),
+    ("nowhere", "action close", _action(DOOR, "close", target="Closed")),
+    ("nowhere", "action close", _action(DOOR, "close", target="")),
+    ("nowhere", "action close", _action(DOOR, "close", on_failure="Closed")),
+    ("nowhere", "action close", _action(DOOR, "close", on_failure=ON_FAILURE)),
+    ("nowhere", "action close", _action(DOOR, "close", rollback=Rollback("open", "Closed"))),
+    ("nowhere", "action close", _action(DOOR, "close", on_timeout="Closed")),
     ("nowhere", "action close", _action(DOOR, "close", idle=("Closed",))),
-    ("nowhere", "state Closing", _state(DOOR, "Closing", fails="Closed")),
+    ("nowhere", "state Closing", _state(DOOR, "Closing", on_failure="Closed")),
     ("nowhere", "move Open -> Ajar", _with(DOOR, Transition("Open", Trigger.OBSERVED, "x", Actor.AGENT, "Ajar"))),
     ("nowhere", "move Ajar -> Open", _with(DOOR, Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"))),
     (
         "nowhere",
         "move Ajar -> Open",
-        replace(DOOR, without=(Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"),)),
+        replace(DOOR, excluded=(Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"),)),
     ),
-    ("nowhere", "drifts", replace(DOOR, drifts=("Open", "Ajar"))),
-    ("nowhere", "order", replace(DOOR, order=("Open", "Ajar"))),
-    ("nowhere", "gone", replace(DOOR, gone="Ajar")),
-    ("nowhere", "broken", replace(DOOR, broken="Ajar")),
-    # An undo begins where the action failed; `(back)` is no such place.
-    ("nowhere", "action close", _action(DOOR, "close", fails=BACK, undo="open", undone="Stuck")),
+    ("nowhere", "drift_states", replace(DOOR, drift_states=("Open", "Ajar"))),
+    ("nowhere", "aggregation_order", replace(DOOR, aggregation_order=("Open", "Ajar"))),
+    ("nowhere", "on_absent", replace(DOOR, on_absent="Ajar")),
+    ("nowhere", "on_broken", replace(DOOR, on_broken="Ajar")),
+    # An undo begins where the action failed; `(origin)` is no such place.
+    ("nowhere", "action close", _action(DOOR, "close", on_failure=ORIGIN, rollback=Rollback("open", "Stuck"))),
     # Without work the request itself is the move; there is no operation that could lead back.
-    ("nowhere", "action knock", _with(DOOR, Action("knock", "Knock.", ("Shut",), (), BACK, orders=()))),
+    ("nowhere", "action knock", _with(DOOR, Action("knock", "Knock.", ("Shut",), (), ORIGIN, work=None))),
     ("name-twice", "state Open", _with(DOOR, DOOR.state("Open"))),
     ("name-twice", "state OPENED", _with(DOOR, stable("Opened", "."), stable("OPENED", "."))),
     ("name-twice", "action close", _with(DOOR, *(a for a in DOOR.actions if a.name == "close"))),
-    ("unknown-action", "state Shut", _state(DOOR, "Shut", expires=Expiry(60, "unlock"))),
+    ("unknown-action", "state Shut", _state(DOOR, "Shut", expiry=Expiry(60, "unlock"))),
     (
         "unknown-action",
         "action hurry",
-        _with(DOOR, Action("hurry", "Faster.", ("Closing",), (), "Shut", steers="shut", orders=())),
+        _with(DOOR, Action("hurry", "Faster.", ("Closing",), (), "Shut", work=Signal("shut"))),
     ),
     (
         "unknown-action",
@@ -132,31 +139,31 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         "state Felled",
         _with(DOOR, absent("Felled", "No."), Transition("Ashes", Trigger.REQUEST, "burn", Actor.USER, "Felled")),
     ),
-    ("ambiguous-seen", "state Shut", _state(DOOR, "Shut", seen="Open")),
+    ("ambiguous-seen", "state Shut", _state(DOOR, "Shut", observed_as="Open")),
     (
         "vain-strike",
         "move Open -> Closing",
-        replace(DOOR, without=(Transition("Open", Trigger.REQUEST, "close", Actor.ADMIN, "Closing"),)),
+        replace(DOOR, excluded=(Transition("Open", Trigger.REQUEST, "close", Actor.ADMIN, "Closing"),)),
     ),
     (
         "vain-expiry",
         "state Shut",
-        _state(DOOR, "Shut", expires=Expiry(60, "close")),
+        _state(DOOR, "Shut", expiry=Expiry(60, "close")),
     ),
     (
         "vain-expiry",
         "state Closing",
-        _state(DOOR, "Closing", expires=Expiry(60, "burn")),
+        _state(DOOR, "Closing", expiry=Expiry(60, "burn")),
     ),
     ("unreachable", "state Ajar", _with(DOOR, AJAR, Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"))),
     ("unreachable", "state Swinging", _with(DOOR, SWINGING)),
     ("unreachable", "state Swinging", _with(DOOR, SWINGING, FROM_SWINGING)),
     # Failure leads back to wherever force began, but nobody ever was there to begin.
-    ("unreachable", "state Ajar", _with(_action(DOOR, "burn", fails=BACK, forceable=True), AJAR)),
+    ("unreachable", "state Ajar", _with(_action(DOOR, "burn", on_failure=ORIGIN, forceable=True), AJAR)),
     (
         "unreachable",
         "state Ajar",
-        _with(_action(DOOR, "burn", starts=("Open", "Shut", "Stuck", "Ajar"), fails=BACK), AJAR),
+        _with(_action(DOOR, "burn", source=("Open", "Shut", "Stuck", "Ajar"), on_failure=ORIGIN), AJAR),
     ),
     ("dead-end", "state Ajar", _with(DOOR, AJAR, Transition("Open", Trigger.OBSERVED, "x", Actor.AGENT, "Ajar"))),
     ("dead-end", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING)),
@@ -164,42 +171,42 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         "through-resting",
         "action burn",
         _with(
-            _action(DOOR, "burn", through=("Ajar", "Burning")),
-            stable("Ajar", "It is neither open nor shut.", seen=""),
+            _action(DOOR, "burn", via=("Ajar", "Burning")),
+            stable("Ajar", "It is neither open nor shut.", observed_as=""),
         ),
     ),
-    ("no-deadline", "state Closing", _state(DOOR, "Closing", deadline=None)),
-    ("no-deadline", "state Closing", _state(DOOR, "Closing", deadline=0)),
+    ("no-deadline", "state Closing", _state(DOOR, "Closing", timeout=None)),
+    ("no-deadline", "state Closing", _state(DOOR, "Closing", timeout=0)),
     (
         "no-success-exit",
         "state Closing",
-        replace(DOOR, without=(Transition("Closing", Trigger.SUCCEEDED, "close", Actor.AGENT, "Shut"),)),
+        replace(DOOR, excluded=(Transition("Closing", Trigger.SUCCEEDED, "close", Actor.AGENT, "Shut"),)),
     ),
     (
         "no-success-exit",
         "state Closing",
         _state(
-            replace(DOOR, without=(Transition("Closing", Trigger.CHILDREN, "close", Actor.CONTROLLER, "Shut"),)),
+            replace(DOOR, excluded=(Transition("Closing", Trigger.CHILDREN, "close", Actor.CONTROLLER, "Shut"),)),
             "Closing",
             awaits=AwaitedParty.CHILDREN,
         ),
     ),
     ("no-success-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, SWINGING_FAILS, SWINGING_SILENT)),
-    ("no-failure-exit", "state Closing", _action(DOOR, "close", fails="", silent="Stuck")),
+    ("no-failure-exit", "state Closing", _action(DOOR, "close", on_failure="", on_timeout="Stuck")),
     (
         "no-failure-exit",
         "state Closing",
-        _state(_action(DOOR, "close", fails=""), "Closing", awaits=AwaitedParty.CHILDREN),
+        _state(_action(DOOR, "close", on_failure=""), "Closing", awaits=AwaitedParty.CHILDREN),
     ),
     (
         "no-failure-exit",
         "state Closing",
-        _state(_action(DOOR, "close", fails="", silent="Stuck"), "Closing", awaits=AwaitedParty.CONTROLLER),
+        _state(_action(DOOR, "close", on_failure="", on_timeout="Stuck"), "Closing", awaits=AwaitedParty.CONTROLLER),
     ),
     ("no-failure-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, FROM_SWINGING, SWINGING_SILENT)),
-    ("no-silence-exit", "state Closing", _action(DOOR, "close", silent="")),
+    ("no-silence-exit", "state Closing", _action(DOOR, "close", on_timeout="")),
     ("no-silence-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, FROM_SWINGING, SWINGING_FAILS)),
-    ("silent-moving", "action close", _action(DOOR, "close", silent="Burning")),
+    ("silent-moving", "action close", _action(DOOR, "close", on_timeout="Burning")),
     (
         "two-actors",
         "state Closing",
@@ -219,27 +226,27 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     (
         "two-actors",
         "state Closing",
-        _with(DOOR, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", steers="close")),
+        _with(DOOR, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", work=Signal("close"))),
     ),
     ("final-left", "state Ashes", _with(DOOR, Transition("Ashes", Trigger.OBSERVED, "Open", Actor.AGENT, "Open"))),
     ("final-left", "state Ashes", _with(DOOR, Transition("Ashes", Trigger.TIMED_OUT, "burn", Actor.CLOCK, "Open"))),
     (
         "final-left",
         "state Stuck",
-        _state(_action(DOOR, "close", undo="open", undone="Open"), "Stuck", cls=StateClass.FINAL),
+        _state(_action(DOOR, "close", rollback=Rollback("open", "Open")), "Stuck", cls=StateClass.FINAL),
     ),
     (
         "final-left",
         "state Stuck",
         _state(
-            _action(DOOR, "burn", by=(Actor.USER, Actor.CLOCK)),
+            _action(DOOR, "burn", actors=(Actor.USER, Actor.CLOCK)),
             "Stuck",
             cls=StateClass.FINAL,
-            expires=Expiry(60, "burn"),
+            expiry=Expiry(60, "burn"),
         ),
     ),
-    ("no-undo", "action close", _action(DOOR, "close", undo="")),
-    ("no-undo", "action open", _action(DOOR, "open", undo="")),
+    ("no-undo", "action close", _action(DOOR, "close", rollback=None)),
+    ("no-undo", "action open", _action(DOOR, "open", rollback=None)),
 ]
 
 
@@ -257,7 +264,7 @@ def test_every_rule_has_a_planted_fault() -> None:
 
 
 def test_a_finding_says_where_what_and_how_to_mend_it() -> None:
-    (finding,) = lint(_state(DOOR, "Closing", deadline=None))
+    (finding,) = lint(_state(DOOR, "Closing", timeout=None))
     assert finding == Finding(
         Rule.NO_DEADLINE,
         "state Closing",
@@ -272,14 +279,14 @@ def test_a_finding_says_where_what_and_how_to_mend_it() -> None:
 
 @pytest.mark.parametrize(("rule", "where", "faulty"), PLANTED, ids=[f"{r}-{w}" for r, w, _ in PLANTED])
 def test_every_finding_tells_how_to_mend_it(rule: str, where: str, faulty: Lifecycle) -> None:
-    assert all(f.says and f.mend for f in lint(faulty))
+    assert all(f.message and f.remedy for f in lint(faulty))
 
 
 HELD = _state(DOOR, "Closing", awaits=AwaitedParty.CONTROLLER)
 DERIVED = replace(
-    _state(_with(DOOR, SWINGING), "Swinging", deadline=None, awaits=AwaitedParty.CHILDREN),
-    fold=Fold.WORST,
-    order=("Stuck", "Swinging", "Open"),
+    _state(_with(DOOR, SWINGING), "Swinging", timeout=None, awaits=AwaitedParty.CHILDREN),
+    aggregation=Aggregation.WORST,
+    aggregation_order=("Stuck", "Swinging", "Open"),
     members="hinge",
 )
 
@@ -287,35 +294,38 @@ EXCEPTED: dict[str, Lifecycle] = {
     "the clock leaves a moving state": _with(
         DOOR, Transition("Closing", Trigger.REQUEST, "burn", Actor.CLOCK, "Burning")
     ),
-    "an action that outranks leaves a moving state": _action(DOOR, "burn", outranks=True),
+    "an action that outranks leaves a moving state": _action(DOOR, "burn", conflict=ConflictPolicy.PREEMPT),
     "a declared contention": _with(
         DOOR, Transition("Closing", Trigger.SUCCEEDED, "close", Actor.SUCCESSOR, "Shut", contended=True)
     ),
     "a steering word while the controller waits": _with(
-        HELD, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", steers="close")
+        HELD, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", work=Signal("close"))
     ),
     "children have deadlines of their own": _state(
-        _action(DOOR, "close", silent=""), "Closing", awaits=AwaitedParty.CHILDREN
+        _action(DOOR, "close", on_timeout=""), "Closing", awaits=AwaitedParty.CHILDREN
     ),
     "a state that the children alone lead to": DERIVED,
     "work in a state that is final": _with(
-        DOOR, Action("sweep", "Sweep it up.", ("Ashes",), (), "Planned", fails="Stuck", undo="leave")
+        DOOR, Action("sweep", "Sweep it up.", ("Ashes",), (), "Planned", on_failure="Stuck", rollback=LEAVE)
     ),
     "a request in a state that is final": _with(
-        DOOR, Action("rebuild", "Hang it again.", ("Ashes",), (), "Planned", orders=())
+        DOOR, Action("rebuild", "Hang it again.", ("Ashes",), (), "Planned", work=None)
     ),
-    "an undo of work by children": _action(_state(DOOR, "Closing", awaits=AwaitedParty.CHILDREN), "close", undo=""),
-    "an undo where there is no work": _action(DOOR, "open", undo="", orders=()),
+    "an undo of work by children": _action(
+        _state(DOOR, "Closing", awaits=AwaitedParty.CHILDREN), "close", rollback=None
+    ),
+    "an undo where there is no work": _action(DOOR, "open", work=None, rollback=None),
     "an undo of work on a path below": _with(
-        DOOR, Action("paint", "Paint a part of it.", ("Open",), (), BACK, fails="Stuck", beside=True)
+        DOOR,
+        Action("paint", "Paint a part of it.", ("Open",), (), ORIGIN, on_failure="Stuck", work=ScopedOperation()),
     ),
-    "an undo where there is no order": _action(HELD, "close", undo="", orders=()),
+    "an undo where there is no order": _action(HELD, "close", work=None, rollback=None),
     "an undo that stays where the failure led": _state(
-        _action(DOOR, "close", undo="open", undone=FAILS), "Stuck", cls=StateClass.FINAL
+        _action(DOOR, "close", rollback=Rollback("open", ON_FAILURE)), "Stuck", cls=StateClass.FINAL
     ),
-    "an expiry into an action that starts there": _state(DOOR, "Shut", expires=Expiry(60, "burn")),
+    "an expiry into an action that starts there": _state(DOOR, "Shut", expiry=Expiry(60, "burn")),
     "two states that no look can tell apart": replace(
-        _state(DOOR, "Shut", seen=""), drifts=("Open", "Shut", "Stuck")
+        _state(DOOR, "Shut", observed_as=""), drift_states=("Open", "Shut", "Stuck")
     ),
 }
 
@@ -327,27 +337,36 @@ def test_what_is_excepted_is_not_found(lifecycle: Lifecycle) -> None:
 
 def test_an_exception_ends_where_it_says() -> None:
     """Each without the word that excepts it."""
-    assert _found(replace(DERIVED, fold=Fold.NONE)) == [
+    assert _found(replace(DERIVED, aggregation=Aggregation.NONE)) == [
         ("unreachable", "state Swinging"),
         ("no-deadline", "state Swinging"),
     ]
     swept = EXCEPTED["work in a state that is final"]
-    assert _found(replace(swept, drifts=("Open", "Shut", "Ashes")))[0] == ("final-left", "state Ashes")
+    assert _found(replace(swept, drift_states=("Open", "Shut", "Ashes")))[0] == ("final-left", "state Ashes")
 
 
 def test_wrong_names_are_told_alone_and_all_at_once() -> None:
-    faulty = _action(_action(_state(DOOR, "Closing", deadline=None), "close", ends="Closed"), "burn", fails="Smoke")
+    faulty = _action(
+        _action(_state(DOOR, "Closing", timeout=None), "close", target="Closed"), "burn", on_failure="Smoke"
+    )
     assert _found(faulty) == [("nowhere", "action close"), ("nowhere", "action burn")]
 
 
-@pytest.mark.parametrize("field", ["ends", "fails", "undone", "silent"])
+@pytest.mark.parametrize("field", ["target", "on_failure", "on_timeout"])
 def test_a_wrong_name_is_told_with_its_field(field: str) -> None:
     (finding,) = lint(_action(DOOR, "close", **{field: "Closed"}))
-    assert finding.says == f"`{field}` names Closed, which is no state of door"
+    assert finding.message == f"`{field}` names Closed, which is no state of door"
+
+
+def test_a_wrong_target_of_a_rollback_is_told_with_its_field() -> None:
+    (finding,) = lint(_action(DOOR, "close", rollback=Rollback("open", "Closed")))
+    assert finding.message == "`rollback.target` names Closed, which is no state of door"
 
 
 def test_a_wrong_move_that_an_action_implies_is_told_alone() -> None:
-    faulty = _action(_state(DOOR, "Closing", deadline=None), "close", fails=BACK, undo="open", undone="Stuck")
+    faulty = _action(
+        _state(DOOR, "Closing", timeout=None), "close", on_failure=ORIGIN, rollback=Rollback("open", "Stuck")
+    )
     assert _found(faulty) == [("nowhere", "action close")]
 
 
@@ -359,7 +378,7 @@ def test_a_user_and_an_admin_are_one() -> None:
 
 
 def test_findings_do_not_hide_each_other() -> None:
-    faulty = _action(_state(DOOR, "Closing", deadline=None), "burn", undo="")
+    faulty = _action(_state(DOOR, "Closing", timeout=None), "burn", rollback=None)
     assert _found(faulty) == [("no-deadline", "state Closing"), ("no-undo", "action burn")]
 
 
@@ -374,8 +393,8 @@ MOVING = [(kind, s.name) for kind, lc in KINDS.items() for s in lc.states if s.c
 @pytest.mark.parametrize(("kind", "name"), MOVING)
 def test_a_deadline_taken_from_the_catalog_is_missed(kind: str, name: str) -> None:
     lc = KINDS[kind]
-    derived = lc.fold is Fold.WORST and name in lc.order
-    found = _found(_state(lc, name, deadline=None))
+    derived = lc.aggregation is Aggregation.WORST and name in lc.aggregation_order
+    found = _found(_state(lc, name, timeout=None))
     assert found == ([] if derived else [("no-deadline", f"state {name}")])
 
 
@@ -392,7 +411,7 @@ def test_a_stranger_at_a_moving_state_of_the_catalog_is_noticed(kind: str, name:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_state_that_nothing_leads_to_is_noticed_in_every_kind(kind: str) -> None:
-    lost = stable("Lost", "Nobody gets here.", seen="")
+    lost = stable("Lost", "Nobody gets here.", observed_as="")
     out = Transition("Lost", Trigger.OBSERVED, "something", Actor.AGENT, KINDS[kind].initial.name)
     assert _found(_with(KINDS[kind], lost, out)) == [("unreachable", "state Lost")]
 

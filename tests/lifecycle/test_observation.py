@@ -28,7 +28,7 @@ def yes(answer: Decision | Rejection) -> Decision:
 def observed(lc: Lifecycle, state: str, action: str, seen: str) -> Decision:
     """What an operation of the action comes to where an agent observes this, as often as it is asked to."""
     snap = yes(decide(lc, Snapshot(state), Request(action, reason=WHY, operation="op"))).after
-    for _ in range(lc.misses):
+    for _ in range(lc.absence_threshold):
         snap = yes(decide(lc, snap, Take(snap.fence))).after
         answer = yes(decide(lc, snap, Report(Trigger.OBSERVED, snap.fence, seen=seen)))
         if answer.ended:
@@ -41,7 +41,7 @@ def observed(lc: Lifecycle, state: str, action: str, seen: str) -> Decision:
 def at_rest(lc: Lifecycle, action: str) -> tuple[str, ...]:
     known = lc.action(action)
     assert known is not None
-    return known.starts
+    return known.source
 
 
 def test_every_kind_has_both_actions_or_neither() -> None:
@@ -54,19 +54,19 @@ def test_every_kind_has_both_actions_or_neither() -> None:
 @pytest.mark.parametrize("kind", OBSERVABLE)
 def test_refresh_starts_in_every_state_in_which_there_is_an_object(kind: str) -> None:
     lc = KINDS[kind]
-    rests = {s.name for s in lc.states if s.cls in (StateClass.STABLE, StateClass.FINAL) and s.seen != ABSENT}
+    rests = {s.name for s in lc.states if s.cls in (StateClass.STABLE, StateClass.FINAL) and s.observed_as != ABSENT}
     assert set(at_rest(lc, REFRESH)) == rests
-    assert set(at_rest(lc, ACCEPT)) == {name for name in rests if not lc.state(name).seen}
+    assert set(at_rest(lc, ACCEPT)) == {name for name in rests if not lc.state(name).observed_as}
     for state in rests:
         begun = yes(decide(lc, Snapshot(state), Request(REFRESH, operation="op")))
-        assert (begun.moves, begun.orders) == ((), (Order("probe"),))
+        assert (begun.transitions, begun.orders) == ((), (Order("probe"),))
 
 
 @pytest.mark.req("S0-13")
 @pytest.mark.parametrize("kind", OBSERVABLE)
 def test_refresh_ends_when_the_object_was_observed_and_records_drift(kind: str) -> None:
     lc = KINDS[kind]
-    sights = {s.seen for s in lc.states if s.seen} | {BROKEN}
+    sights = {s.observed_as for s in lc.states if s.observed_as} | {BROKEN}
     for state in at_rest(lc, REFRESH):
         for seen in sights:
             answer = observed(lc, state, REFRESH, seen)
@@ -78,12 +78,12 @@ def test_refresh_ends_when_the_object_was_observed_and_records_drift(kind: str) 
 @pytest.mark.parametrize("kind", OBSERVABLE)
 def test_accepting_leads_to_every_state_that_can_be_observed(kind: str) -> None:
     lc = KINDS[kind]
-    sights = {s.seen for s in lc.states if s.cls is StateClass.STABLE and s.seen not in ("", ABSENT)}
+    sights = {s.observed_as for s in lc.states if s.cls is StateClass.STABLE and s.observed_as not in ("", ABSENT)}
     for state in at_rest(lc, ACCEPT):
         for seen in sights:
             answer = observed(lc, state, ACCEPT, seen)
             assert [ended.outcome for ended in answer.ended] == [Outcome.SUCCEEDED]
-            assert lc.state(answer.after.state).seen == seen
+            assert lc.state(answer.after.state).observed_as == seen
 
 
 def test_accepting_what_no_state_stands_for_fails_and_moves_nothing() -> None:
@@ -98,7 +98,7 @@ def test_accepting_needs_a_reason(kind: str) -> None:
     lc = KINDS[kind]
     answer = decide(lc, Snapshot(at_rest(lc, ACCEPT)[0]), Request(ACCEPT))
     assert isinstance(answer, Rejection)
-    assert (answer.code, answer.reasons[0].says) == (Code.NEEDS_REASON, "accept-observed needs a reason")
+    assert (answer.code, answer.reasons[0].message) == (Code.NEEDS_REASON, "accept-observed needs a reason")
 
 
 def test_spec_that_is_in_force_is_recorded_with_the_state() -> None:
@@ -122,7 +122,7 @@ def test_kind_with_nothing_to_observe_says_so(kind: str, action: str) -> None:
     answer = decide(lc, Snapshot(lc.states[1].name), Request(action, reason=WHY))
     assert isinstance(answer, Rejection)
     article = "an" if kind[0] in "ae" else "a"
-    assert answer.reasons[0].says == (
+    assert answer.reasons[0].message == (
         f"{article} {kind} has nothing that an agent could observe: its state is what is on record"
     )
 
@@ -144,7 +144,7 @@ def test_group_of_what_cannot_be_observed_says_so() -> None:
     group = Group(Snapshot("Running"), KINDS["account"], {Snapshot("CONFIRMED"): 1})
     answer = decide(KINDS["mci"], group, Request(REFRESH))
     assert isinstance(answer, Rejection)
-    assert answer.reasons[0].says.startswith("an account has nothing that an agent could observe")
+    assert answer.reasons[0].message.startswith("an account has nothing that an agent could observe")
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -14,6 +14,7 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Event, Request
 from stead.lifecycle.explore import explore_overlap
 from stead.lifecycle.explore.overlap import Participate
+from stead.lifecycle.rows import ConflictPolicy
 from stead.lifecycle.snapshot import Snapshot
 
 GROUPS = {kind: KINDS[lifecycle.members] for kind, lifecycle in KINDS.items() if lifecycle.members}
@@ -68,7 +69,10 @@ def test_group_that_forgets_joined_members_is_found(kind: str) -> None:
 @pytest.mark.parametrize("kind", LARGE)
 def test_group_that_changes_members_that_others_hold_is_found(kind: str) -> None:
     member = GROUPS[kind]
-    actions = tuple(replace(action, outranks=action.name == "terminate") for action in member.actions)
+    actions = tuple(
+        replace(action, conflict=ConflictPolicy.PREEMPT if action.name == "terminate" else ConflictPolicy.REJECT)
+        for action in member.actions
+    )
     result = explore_overlap(KINDS[kind], replace(member, actions=actions), most=SOME)
     assert result.violation is not None
     assert "on which an operation with a claim of its own is in progress" in result.violation.says

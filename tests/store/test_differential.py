@@ -30,7 +30,7 @@ from stead.store import Row, Store
 from stead.store.decision_template import OperationStart
 from tests.tiers import examples
 
-KINDS = {name: replace(kind, needs=()) for name, kind in catalog.KINDS.items()}
+KINDS = {name: replace(kind, preconditions=()) for name, kind in catalog.KINDS.items()}
 """Each by itself, with nothing above it."""
 
 DRIVEN = ("vm", "clusterinst", "machine", "service")
@@ -51,8 +51,10 @@ def words(oracle: Oracle) -> list[Event]:
     """All that could be said to a resource now, in time or too late."""
     lc, snap = oracle.lifecycle, oracle.snapshot
     old = Fence(snap.fence.incarnation, snap.fence.counter - 1)
-    said: list[Event] = [Request(a.name, a.by[0], revision=1) for a in lc.actions if a.by]
-    said += [Request(a.name, a.by[0], force=True, reason="because", revision=1) for a in lc.actions if a.forceable]
+    said: list[Event] = [Request(a.name, a.actors[0], revision=1) for a in lc.actions if a.actors]
+    said += [
+        Request(a.name, a.actors[0], force=True, reason="because", revision=1) for a in lc.actions if a.forceable
+    ]
     running = [op.id for op in (snap.operation, snap.hidden) if op is not None]
     said += [Cancel(id, actor) for id in (*running, "another") for actor in (Actor.USER, Actor.ADMIN)]
     said += [TimerDue(timer) for timer in (*pending(lc, snap), "deadline")]
@@ -94,7 +96,7 @@ def agree(oracle: Oracle, event: Event) -> Decision | Rejection:
     answer = decide(oracle.lifecycle, oracle.snapshot, event)
     if isinstance(answer, Decision):
         oracle.snapshot = counted_anew(answer.after)
-        oracle.moves += answer.moves
+        oracle.moves += answer.transitions
         oracle.cancels += isinstance(event, Cancel) and not answer.joined
     return answer
 

@@ -15,8 +15,7 @@ from stead.controller.reconcilers.group_state import GroupStateReconciler
 from stead.controller.reconcilers.journal_numbering import JournalNumbering
 from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import OnConflict, Report, Request, TimerDue
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import ABSENT, Trigger
+from stead.lifecycle.rows import ABSENT, PROBE, Trigger
 from stead.store import Row, Store
 from tests import background
 from tests.action_requests import AuthorizedRequest, requested

@@ -32,11 +32,13 @@ def cells(page: str, heading: str) -> list[list[str]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_has_all_of_its_lifecycle(kind: str) -> None:
     lifecycle, page = KINDS[kind], made()[LIFECYCLES / f"{kind}.md"]
-    assert f"\n# {kind}\n\n{lifecycle.says}\n" in page
+    assert f"\n# {kind}\n\n{lifecycle.description}\n" in page
     assert f"]({kind}.svg)" in page
     assert [row[0] for row in cells(page, "States")] == [state.name for state in lifecycle.states]
-    assert [row[3] for row in cells(page, "States")] == [state.says for state in lifecycle.states]
-    assert [row[0] for row in cells(page, "Actions")] == [f"**{a.name}**<br>{a.says}" for a in lifecycle.actions]
+    assert [row[3] for row in cells(page, "States")] == [state.description for state in lifecycle.states]
+    assert [row[0] for row in cells(page, "Actions")] == [
+        f"**{a.name}**<br>{a.description}" for a in lifecycle.actions
+    ]
     assert len(cells(page, "Transitions")) == len(lifecycle.table)
     (document,) = re.findall(r"<details markdown>.*?```yaml\n(.*?)```\n\n</details>", page, flags=re.DOTALL)
     assert load(document) == lifecycle

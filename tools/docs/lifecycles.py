@@ -29,7 +29,7 @@ that stands at the end of each page; `stead lifecycle lint` says whether they ar
 States are *stable* (stays until a user requests a change), *transitional* (in progress, with a timeout and a way out
 on
 success, on failure and on timeout), *final* (nothing leaves it by itself) or *absent* (there is no such object).
-`(back)` stands for the state in which an operation began.
+`(origin)` stands for the state in which an operation began.
 """
 
 
@@ -38,7 +38,7 @@ def index() -> str:
     lines = [INDEX]
     for family, kinds in FAMILIES.items():
         lines += [f"## {TITLES[family]}", ""]
-        rows = [(f"[{kind}]({kind}.md)", KINDS[kind].says, *_sizes(KINDS[kind])) for kind in kinds]
+        rows = [(f"[{kind}]({kind}.md)", KINDS[kind].description, *_sizes(KINDS[kind])) for kind in kinds]
         lines += [*table(("kind", "what it is", "states", "actions", "transitions"), rows), ""]
     return "\n".join(lines)
 
@@ -50,11 +50,11 @@ def _sizes(lifecycle: Lifecycle) -> Iterator[str]:
 def page(lifecycle: Lifecycle) -> str:
     """All of one lifecycle."""
     kind = lifecycle.kind
-    lines = [MADE, "", f"# {kind}", "", lifecycle.says, *_kin(lifecycle), ""]
+    lines = [MADE, "", f"# {kind}", "", lifecycle.description, *_kin(lifecycle), ""]
     lines += [f"![The lifecycle of {kind}]({kind}.svg)", ""]
     lines += ["## States", "", *table(("state", "class", "timeout", "description"), tables.states(lifecycle)), ""]
     lines += ["## Actions", ""]
-    says = {action.name: action.says for action in lifecycle.actions}
+    says = {action.name: action.description for action in lifecycle.actions}
     actions = [(f"**{name}**<br>{says[name]}", *rest) for name, *rest in tables.actions(lifecycle)]
     lines += [*table(("action", "source", "via", "target", "on failure", "rollback", "by", "flags"), actions), ""]
     lines += ["## Transitions", "", f"All {len(lifecycle.table)} of them.", ""]

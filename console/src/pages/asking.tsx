@@ -114,7 +114,7 @@ function Why({ of, action, close }: { of: Resource; action: LifecycleAction; clo
     <Dialog title={`Why not ${action.name}?`} close={close} testid="explain">
       {!said ? why.error ? <p class="state trouble">{why.error.message}</p> : <Skeleton rows={3} /> : (
         <>
-          {said.allowed ? <p class="state well"><Icon of="well" />It would be let in now.</p> : <ul data-testid="reasons">{said.reasons.map((one) => <li key={one.says}>{one.says}</li>)}</ul>}
+          {said.allowed ? <p class="state well"><Icon of="well" />It would be let in now.</p> : <ul data-testid="reasons">{said.reasons.map((one) => <li key={one.message}>{one.message}</li>)}</ul>}
           {said.holders.length > 0 && <div><h3>Who holds it</h3>{said.holders.map((one) => <p key={one.operation}><Go to={toOperation(one.operation)}><b>{one.action || 'operation'}</b></Go> on <span class="path">{one.path}</span> by {one.principal || 'nobody'}, <When at={one.since} /></p>)}</div>}
           {said.remedies.length > 0 && <div><h3>What would help</h3><ul>{said.remedies.map((one) => <li key={one.description}>{one.description}</li>)}</ul></div>}
           <div class="buttons">

@@ -63,7 +63,7 @@ async function forceable(op: Operation, left: TimelineBar[]): Promise<boolean> {
 const stateOf = (bar: TimelineBar): string => bar.phases.at(-1)?.state ?? bar.source;
 
 function Header({ op, left, reload }: { op: Operation; left: TimelineBar[]; reload: () => void }) {
-  const refused = useSignal<{ reasons: { says: string }[]; force: boolean } | null>(null);
+  const refused = useSignal<{ reasons: { message: string }[]; force: boolean } | null>(null);
   const reason = useSignal('');
   const ask = async (what: 'cancel' | 'promote') => {
     try {
@@ -81,7 +81,7 @@ function Header({ op, left, reload }: { op: Operation; left: TimelineBar[]; relo
       if (taken.operation) go(toOperation(taken.operation.id));
       else say('There was nothing to do');
     } catch (error) {
-      if (error instanceof Problem && !force) refused.value = { reasons: error.body.reasons?.length ? error.body.reasons : [{ says: error.message }], force: await forceable(op, left) };
+      if (error instanceof Problem && !force) refused.value = { reasons: error.body.reasons?.length ? error.body.reasons : [{ message: error.message }], force: await forceable(op, left) };
       else say((error as Error).message, true);
     }
   };
@@ -102,7 +102,7 @@ function Header({ op, left, reload }: { op: Operation; left: TimelineBar[]; relo
       </div>
       {refused.value && (
         <Dialog title={`Why not ${op.action} again?`} close={() => { refused.value = null; }} testid="force-retry">
-          <ul>{refused.value.reasons.map((one) => <li key={one.says}>{one.says}</li>)}</ul>
+          <ul>{refused.value.reasons.map((one) => <li key={one.message}>{one.message}</li>)}</ul>
           {refused.value.force && <label class="field">Force it, whatever the states of the members say; reason<input data-testid="retry-reason" value={reason.value} onInput={(event) => { reason.value = event.currentTarget.value; }} /></label>}
           <div class="buttons">{refused.value.force && <button class="danger" data-testid="retry-force" disabled={!reason.value.trim()} onClick={() => void retry(true)}>Force {op.action}</button>}<button onClick={() => { refused.value = null; }}>Leave it</button></div>
         </Dialog>
@@ -129,7 +129,7 @@ function Standing({ op }: { op: Operation }) {
       <Lasts of={op.elapsed} />
       {op.message && <p class="dim" style={{ marginTop: '8px' }}>{op.message}</p>}
       {op.reason && <p style={{ marginTop: '8px' }}><span class="dim">Reason:</span> {op.reason}</p>}
-      {op.reasons.map((reason) => <p key={reason.code} class="state trouble">{reason.says}</p>)}
+      {op.reasons.map((reason) => <p key={reason.code} class="state trouble">{reason.message}</p>)}
     </Card>
   );
 }

@@ -64,7 +64,7 @@ class NotPermitted(Exception):
     """The policies do not permit an action."""
 
     def __init__(self, refusal: Rejection, action: str, thing: PolicyResource) -> None:
-        super().__init__(refusal.reasons[0].says)
+        super().__init__(refusal.reasons[0].message)
         self.refusal = refusal
         self.action = action
         self.thing = thing
@@ -118,7 +118,11 @@ class Authorization:
     def for_admins(self, kind: str, action: str) -> bool:
         """Whether the lifecycle gives an action to admins, and not to users."""
         known = self.kinds[kind].action(action) if kind in self.kinds else None
-        return known is not None and Actor.ADMIN in known.by and not any(acts_as(Actor.USER, by) for by in known.by)
+        return (
+            known is not None
+            and Actor.ADMIN in known.actors
+            and not any(acts_as(Actor.USER, by) for by in known.actors)
+        )
 
     async def visible[T](
         self,

@@ -74,10 +74,10 @@ def uses(
         return NONE
     on: set[str] = set(deploys)
     asks = actor is not Actor.CONTROLLER
-    new = state is None or (asks and state == lifecycle.initial.name and state in action.starts)
+    new = state is None or (asks and state == lifecycle.initial.name and state in action.source)
     if new:
         on |= {lane} | named(kind, {**(old or {}), **spec})
-    elif asks and action.respec and not action.hidden:
+    elif asks and action.changes_spec and not action.hidden:
         on |= {lane} | named(kind, spec)
     elif _makes(kinds, lifecycle, action):
         on |= named(kind, old or {})
@@ -156,9 +156,9 @@ def _in_tree(node: Any) -> Iterator[str]:
 
 def _makes(kinds: Mapping[str, Lifecycle], lifecycle: Lifecycle, action: Action) -> bool:
     """Whether members are made: also where a creation that is held goes on."""
-    asked = lifecycle.action(action.steers) if action.steers and action.through else action
+    asked = lifecycle.action(action.signals) if action.signals and action.via else action
     member = kinds.get(lifecycle.members)
-    return asked is not None and member is not None and makes(member, asked.members)
+    return asked is not None and member is not None and makes(member, asked.member_action)
 
 
 def not_allowed(refused: Mapping[str, Any], state: str = "") -> Rejection:

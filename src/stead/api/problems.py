@@ -112,7 +112,7 @@ def trouble(
             return ProblemResponse("changed", says, {"ETag": f'"{answer.etag}"'}, current_state=answer.state)
     return ProblemResponse(
         str(answer.code),
-        "; ".join(reason.says for reason in answer.reasons),
+        "; ".join(reason.message for reason in answer.reasons),
         current_state=answer.state or None,
         allowed_actions=list(answer.allowed),
         holder=None if answer.holder is None else holder_of(answer.holder),

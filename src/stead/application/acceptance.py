@@ -45,7 +45,7 @@ def answer_of(answer: Accepted | Rejection, request: ActionRequest) -> Accepted 
 def grown(kinds: Mapping[str, Lifecycle], request: ActionRequest, row: Row | None) -> InvalidRequest | None:
     """That a spec would be too large with what is laid over it."""
     action = kinds[row.kind].action(request.action) if row is not None and row.kind in kinds else None
-    if row is None or action is None or not action.amends:
+    if row is None or action is None or not action.amends_spec:
         return None
     return next((InvalidRequest(*found) for found in exceeded(row.path, {**row.spec, **request.spec})), None)
 

@@ -73,8 +73,8 @@ def levels(
     action = lifecycle.action(name) if lifecycle is not None else None
     if lifecycle is None or action is None:
         return
-    states = [lifecycle.state(state) for state in action.through]
-    asks = frozenset({action.members, *(state.asks for state in states)} - {""})
+    states = [lifecycle.state(state) for state in action.via]
+    asks = frozenset({action.member_action, *(state.member_action for state in states)} - {""})
     member = kinds.get(lifecycle.members)
     if asks and member is not None and (kind != SYSTEM or action.observes):
         yield DescendantLevel(member.kind, asks)
@@ -83,7 +83,7 @@ def levels(
                 yield DescendantLevel(each.kind, asks, full=True)
         for follows in asks:
             yield from levels(kinds, member.kind, follows, within=True)
-    for state in action.through:
+    for state in action.via:
         plan = PLANS.get((kind, state))
         for child, by_state in (plan.asks if plan is not None else {}).items():
             asks = frozenset(by_state.values()) - {""}
@@ -144,10 +144,10 @@ class CompoundAuthorization:
         found = frozenset[str]().union(
             *(level.actions for level in levels(self.authorization.kinds, kind, action.name))
         )
-        if kind == SYSTEM and (action.beside or action.members):
+        if kind == SYSTEM and (action.scoped or action.member_action):
             found |= DEPLOYED
-        if kind == "machine" and action.ends in FOLLOWS:
-            found |= {FOLLOWS[action.ends][1]}
+        if kind == "machine" and action.target in FOLLOWS:
+            found |= {FOLLOWS[action.target][1]}
         if (kind, action.name) == ("node", "maintain"):
             found |= {"migrate"}
         if request.on_partial is not OnPartial.CONTINUE and found:
@@ -157,7 +157,7 @@ class CompoundAuthorization:
     def _steered(self, lifecycle: Lifecycle, name: str) -> Action | None:
         """The action, or the one that it is a word to and that goes on with it."""
         action = lifecycle.action(name)
-        return lifecycle.action(action.steers) if action is not None and action.steers and action.through else action
+        return lifecycle.action(action.signals) if action is not None and action.signals and action.via else action
 
     async def _effects(
         self, kind: str, request: ActionRequest, row: Row | None, reads: PolicyAttributes
@@ -172,16 +172,16 @@ class CompoundAuthorization:
                     yield effects
             return
         member = kinds.get(lifecycle.members)
-        if member is not None and makes(member, action.members):
+        if member is not None and makes(member, action.member_action):
             more = {REFINE} if request.on_partial is not OnPartial.CONTINUE else set[str]()
-            async for effects in self._made(kind, request, row, action.members, reads):
+            async for effects in self._made(kind, request, row, action.member_action, reads):
                 yield effects[0] | more, effects[1]
             return
         if row is None:
             return
-        if kind == "machine" and action.ends in FOLLOWS:
+        if kind == "machine" and action.target in FOLLOWS:
             async for page in store.labels.list_disks(row.path):
-                yield frozenset({FOLLOWS[action.ends][1]}), [_thing(each) for each in page]
+                yield frozenset({FOLLOWS[action.target][1]}), [_thing(each) for each in page]
         if (kind, action.name) == ("node", "maintain"):
             async for page in store.labels.list_machines(row.path):
                 yield frozenset({"migrate"}), [_thing(each) for each in page]

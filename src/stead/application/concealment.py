@@ -43,7 +43,9 @@ class Concealment:
         hidden = _hidden(lifecycle) if lifecycle is not None else ()
         if lifecycle is None or not hidden or self._may(thing, hidden):
             return frozenset()
-        return frozenset(need.named for need in lifecycle.needs if need.named and set(need.only) & set(hidden))
+        return frozenset(
+            need.field for need in lifecycle.preconditions if need.field and set(need.actions) & set(hidden)
+        )
 
     def conceals(self, path: str, kind: str, action: str) -> bool:
         """Whether an action is hidden work that the caller does not see."""
@@ -59,7 +61,7 @@ class Concealment:
             action = self.authorization.kinds[thing.kind].action(name)
             found = self.authorization.authorize(self.caller, name, thing)
             actor = found.actor if isinstance(found, Authorized) else None
-            if actor is not None and action is not None and any(acts_as(actor, by) for by in action.by):
+            if actor is not None and action is not None and any(acts_as(actor, by) for by in action.actors):
                 return True
         return False
 

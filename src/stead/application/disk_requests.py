@@ -176,7 +176,7 @@ def _acts(reader: Reader, machine: Row, action: str) -> bool:
     lifecycle = reader.kinds[MACHINE]
     known = lifecycle.action(action)
     state = lifecycle.state(machine.snapshot.state)
-    return known is not None and (state.name in known.starts or state.cls is StateClass.TRANSITIONAL)
+    return known is not None and (state.name in known.source or state.cls is StateClass.TRANSITIONAL)
 
 
 async def _rejected(reader: Reader, row: Row, request: ActionRequest, caller: Caller) -> Rejection | None:

@@ -14,8 +14,7 @@ from stead.bus.messages import StateLine
 from stead.controller.observation.observer import ProviderObserver, UnknownReason
 from stead.lifecycle.decide.observe import judged
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import StateClass
+from stead.lifecycle.rows import PROBE, StateClass
 from stead.store import Row, Store
 from stead.store.recovery import Hold
 
@@ -56,14 +55,14 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, ho
         why = UnknownReason.MOVING
     elif isinstance(sight, StateLine):
         seen = judged(snap, sight.observed, row.brief.revision_of(sight.revision))
-        why = None if state.seen else UnknownReason.UNSAID
-    agrees = None if why else seen == state.seen
+        why = None if state.observed_as else UnknownReason.UNSAID
+    agrees = None if why else seen == state.observed_as
     return DriftReport(
         path=row.path,
         kind=row.kind,
         lane=row.lane,
         recorded=snap.state,
-        expected=state.seen,
+        expected=state.observed_as,
         observed=seen,
         matches=agrees,
         reason=why,

@@ -38,8 +38,7 @@ from stead.lifecycle.decide.request import UNDO, begins, offered
 from stead.lifecycle.decision import Code, Decision, Order, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
+from stead.lifecycle.rows import ORIGIN, PROBE, Action, Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Snapshot
 from stead.lifecycle.table import observations
 from stead.store import Row
@@ -54,7 +53,7 @@ def placed(refusal: Rejection, path: str) -> Rejection:
 
 def with_path(reasons: Sequence[Reason], path: str) -> tuple[Reason, ...]:
     """Reasons of another resource than the one in the request, each with the path of that resource."""
-    return tuple(replace(reason, says=f"{path}: {reason.says}") for reason in reasons)
+    return tuple(replace(reason, message=f"{path}: {reason.message}") for reason in reasons)
 
 
 async def find(reader: Reader, request: ActionRequest) -> Row | NotFound:
@@ -69,7 +68,7 @@ async def find(reader: Reader, request: ActionRequest) -> Row | NotFound:
         return NotFound(f"there is no kind {request.kind}" if request.kind else f"there is nothing at {request.path}")
     action = lifecycle.action(request.action)
     if action is not None and (
-        lifecycle.initial.name not in action.starts or not may_be_new(lifecycle, request.action)
+        lifecycle.initial.name not in action.source or not may_be_new(lifecycle, request.action)
     ):
         return NotFound(f"there is no {request.kind} {request.path}")
     snapshot = Snapshot(lifecycle.initial.name, blocked=next(iter(await reader.holders(request.path)), None))
@@ -196,7 +195,9 @@ async def dry_run(reader: Reader, request: ActionRequest, caller: Caller) -> Dry
         would_join=decision.joined,
         no_change=_idle(decision),
         would_queue=decision.queued,
-        transitions=tuple(PlannedTransition(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
+        transitions=tuple(
+            PlannedTransition(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.transitions
+        ),
         claims=tuple(PlannedClaim(place, "exclusive", change) for change in decision.claims for place in places),
         orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
         timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
@@ -204,7 +205,7 @@ async def dry_run(reader: Reader, request: ActionRequest, caller: Caller) -> Dry
         if goes
         else tuple(order.verb for order in decision.orders),
         states=_way(lifecycle, row.snapshot, request.action) if goes else (row.snapshot.state,),
-        failure_state=action.fails if goes and action else "",
+        failure_state=action.on_failure if goes and action else "",
         members=tuple(_parts(group)) if group is not None else (),
     )
 
@@ -287,7 +288,7 @@ def _orders(group: GroupDecision, cls: Snapshot) -> tuple[Order, ...]:
 
 def _parts(group: GroupDecision) -> Iterator[MemberClass]:
     for cls, decision in group.acting.items():
-        target = decision.after.state if decision.moves else ""
+        target = decision.after.state if decision.transitions else ""
         yield MemberClass(cls.state, group.counts[cls], "joins" if decision.joined else "acts", target)
     for cls in group.reached:
         yield MemberClass(cls.state, group.counts[cls], "nothing")
@@ -303,7 +304,7 @@ def _calls(reader: Reader, lifecycle: Lifecycle, decision: Decision, action: Act
         return asks.verbs
     op = decision.after.hidden or decision.after.operation
     orders = tuple(order.verb for order in decision.orders)
-    if action is None or action.steers or action.observes or op is None:
+    if action is None or action.signals or action.observes or op is None:
         return orders
     first = (PROBE,) if orders[:1] == (PROBE,) else ()
     last = (PROBE,) if op.forced and observations(lifecycle) else ()
@@ -311,12 +312,12 @@ def _calls(reader: Reader, lifecycle: Lifecycle, decision: Decision, action: Act
 
 
 def _idle(decision: Decision) -> bool:
-    return bool(decision.ended) and not decision.moves and decision.after.operation is None
+    return bool(decision.ended) and not decision.transitions and decision.after.operation is None
 
 
 def _way(lifecycle: Lifecycle, snap: Snapshot, action: str) -> tuple[str, ...]:
     known = lifecycle.action(action)
-    through = known.through if known is not None else ()
+    through = known.via if known is not None else ()
     end = aims_at(lifecycle, action, snap.state)
     return (snap.state, *through) + ((end,) if through or end != snap.state else ())
 
@@ -340,7 +341,7 @@ def _by_reason(lc: Lifecycle, snap: Snapshot, event: Request, refusal: Rejection
                 yield Remedy("ask", f"{lc.kind} knows {known}", tuple(action.name for action in lc.actions))
             case Code.NOT_THE_ACTOR:
                 action = lc.action(event.action)
-                who = " or ".join(action.by if action is not None else ()) or "nobody by request"
+                who = " or ".join(action.actors if action is not None else ()) or "nobody by request"
                 yield Remedy("actor", f"{event.action} is for {who}")
             case Code.NOT_FORCEABLE:
                 yield Remedy("force", "ask for it without force")
@@ -352,8 +353,8 @@ def _by_reason(lc: Lifecycle, snap: Snapshot, event: Request, refusal: Rejection
                 yield Remedy("quota", "destroy something there, or have an admin raise the quota")
             case Code.PARENT:
                 above = dict(snap.above)
-                for need in lc.needs:
-                    concerns = not need.only or event.action in need.only
+                for need in lc.preconditions:
+                    concerns = not need.actions or event.action in need.actions
                     if concerns and above.get(need.kind, need.states[0]) not in need.states:
                         yield Remedy("parent", f"bring its {need.kind} to {' or '.join(need.states)}")
             case Code.IN_PROGRESS | Code.HELD:
@@ -369,7 +370,7 @@ def _by_reason(lc: Lifecycle, snap: Snapshot, event: Request, refusal: Rejection
 def _nothing(lc: Lifecycle, snap: Snapshot, event: Request) -> tuple[Remedy, ...]:
     """That there is no way is worth saying, too."""
     action = lc.action(event.action)
-    starts = " or ".join(action.starts) if action is not None else "no state"
+    starts = " or ".join(action.source) if action is not None else "no state"
     says = f"{event.action} starts in {starts}, and no request of {event.actor} leads there from {snap.state}"
     return (Remedy("nothing", says),)
 
@@ -397,13 +398,13 @@ def _asking(lc: Lifecycle, state: str, event: Request) -> Iterator[Remedy]:
     known = {state}
     while ways:
         here, path = ways.popleft()
-        able = [a for a in lc.actions if here in a.starts and any(acts_as(event.actor, by) for by in a.by)]
+        able = [a for a in lc.actions if here in a.source and any(acts_as(event.actor, by) for by in a.actors)]
         if path and any(a.name == event.action for a in able):
             yield Remedy("ask", f"first {', then '.join(path)}: {event.action} starts in {here}", path)
             return
         if not path and any(a.name == event.action for a in able):
             return
-        steps = [(a.name, here if a.ends == BACK else a.ends) for a in able if not a.steers]
+        steps = [(a.name, here if a.target == ORIGIN else a.target) for a in able if not a.signals]
         for name, there in [*steps, *_undoing(lc, here, event)]:
             if there not in known:
                 known.add(there)
@@ -414,5 +415,5 @@ def _undoing(lc: Lifecycle, here: str, event: Request) -> Iterator[tuple[str, st
     """The way out of an error that is kept for a person: undo, where that leads to a state that is known before."""
     if lc.action(UNDO) is None and acts_as(event.actor, Actor.USER):
         for failed in lc.actions:
-            if failed.fails == here:
+            if failed.on_failure == here:
                 yield from ((UNDO, row.target) for row in lc.rows(here, Trigger.ROLLED_BACK, failed.name))

@@ -107,7 +107,7 @@ class TypicalDurations:
         began = datetime.fromisoformat(op.since) if op.since and not op.undoes and not own else row.changed_at
         since = began or datetime.fromtimestamp(now, UTC)
         lasted = now - since.timestamp()
-        declared = kind.pace.undo if op.undoes else state.deadline if own else kind.pace.unseen_work
+        declared = kind.pace.undo if op.undoes else state.timeout if own else kind.pace.unseen_work
         acts = op is (snap.hidden or snap.operation)
         timers = (row.timers or {}) if acts else {}
         deadline = timers.get("deadline")

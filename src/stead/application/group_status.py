@@ -146,7 +146,7 @@ async def _below(reader: Reader, store: Store, kind: str, path: str, limit: int)
 def _standing(reader: Reader, found: Counted, acting: RunningOperation | None) -> GroupStatus:
     row, member = found.row, reader.kinds[MEMBER]
     gone = {state.name for state in member.states if state.cls is StateClass.ABSENT}
-    order = tuple(reader.kinds["mci"].order)
+    order = tuple(reader.kinds["mci"].aggregation_order)
     all_: Counter[str] = Counter()
     groups: dict[str, Counter[str]] = {}
     lanes: dict[str, str] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import BACK, FAILS, Fold, StateClass
+from stead.lifecycle.rows import ON_FAILURE, ORIGIN, Aggregation, StateClass
 
 UNDEFINED = "Undefined"
 """What a state is called of which nobody knows what it is."""
@@ -43,19 +43,19 @@ def rank(health: Health) -> int:
 
 def bad_states(lifecycle: Lifecycle) -> frozenset[str]:
     """The states at rest that failure, silence or a broken object lead to."""
-    named = {lifecycle.broken, UNDEFINED}
-    named |= {name for action in lifecycle.actions for name in (action.fails, action.silent)}
+    named = {lifecycle.on_broken, UNDEFINED}
+    named |= {name for action in lifecycle.actions for name in (action.on_failure, action.on_timeout)}
     # Where failure on the way leads to the same end as success, there is nothing bad about it.
     named |= {
-        state.fails
+        state.on_failure
         for action in lifecycle.actions
-        for state in map(lifecycle.state, action.through)
-        if state.fails != action.ends
+        for state in map(lifecycle.state, action.via)
+        if state.on_failure != action.target
     }
-    if lifecycle.fold is Fold.WORST:
-        named |= set(lifecycle.order[:1])
+    if lifecycle.aggregation is Aggregation.WORST:
+        named |= set(lifecycle.aggregation_order[:1])
     resting = {s.name for s in lifecycle.states if s.cls in (StateClass.STABLE, StateClass.FINAL)}
-    return frozenset(named & resting - {BACK, FAILS, ""})
+    return frozenset(named & resting - {ORIGIN, ON_FAILURE, ""})
 
 
 class HealthTable:

@@ -45,7 +45,7 @@ class LifecycleAction(Model):
     source: tuple[str, ...]
     via: tuple[str, ...]
     target: str
-    """Where success leads; `(back)` for where it began."""
+    """Where success leads; `(origin)` for where it began."""
     on_failure: str
     """Where failure leads; empty where it cannot fail."""
     actors: tuple[str, ...]
@@ -148,7 +148,7 @@ def _shown(lifecycle: Lifecycle) -> LifecycleDetail:
     return LifecycleDetail(
         kind=lifecycle.kind,
         family=FAMILY_OF.get(lifecycle.kind, ""),
-        description=lifecycle.says,
+        description=lifecycle.description,
         parent=lifecycle.parent,
         members=lifecycle.members,
         states=tuple(_state(state, bad) for state in lifecycle.states),
@@ -156,29 +156,29 @@ def _shown(lifecycle: Lifecycle) -> LifecycleDetail:
         transitions=tuple(
             LifecycleTransition(m.source, m.trigger, m.on, m.actor, m.target, m.forced) for m in lifecycle.table
         ),
-        findings=tuple(LifecycleFinding(f.rule, f.where, f.says, f.mend) for f in lint(lifecycle)),
+        findings=tuple(LifecycleFinding(f.rule, f.where, f.message, f.remedy) for f in lint(lifecycle)),
         explored=None if size is None else ExploredSize(*size),
     )
 
 
 def _state(state: State, bad: frozenset[str]) -> LifecycleState:
     awaits = state.awaits if state.cls is StateClass.TRANSITIONAL else None
-    return LifecycleState(state.name, state.cls, state.says, state.name in bad, state.deadline, awaits)
+    return LifecycleState(state.name, state.cls, state.description, state.name in bad, state.timeout, awaits)
 
 
 def _action(action: Action) -> LifecycleAction:
     return LifecycleAction(
         name=action.name,
-        description=action.says,
-        source=action.starts,
-        via=action.through,
-        target=action.ends,
-        on_failure=action.fails,
-        actors=action.by,
-        rollback=action.undo,
+        description=action.description,
+        source=action.source,
+        via=action.via,
+        target=action.target,
+        on_failure=action.on_failure,
+        actors=action.actors,
+        rollback=action.rollback_verb,
         forceable=action.forceable,
-        updates_spec=action.respec,
-        signals=action.steers,
+        updates_spec=action.changes_spec,
+        signals=action.signals,
         observes=action.observes,
         needs_reason=action.needs_reason,
     )

@@ -36,7 +36,7 @@ async def offers(application: Application, row: Row, caller: Caller, place: str 
     found = []
     for name in names:
         known = lifecycle.action(name)
-        spec = {"path": place} if place and known is not None and known.beside else {}
+        spec = {"path": place} if place and known is not None and known.scoped else {}
         request = ActionRequest(row.path, name, row.kind, spec)
         thing = asked_thing(row.path, row.kind, {}, row, name, lane_of(request))
         authorized = application.authorization.authorize(caller, name, thing)

@@ -154,7 +154,7 @@ async def _trouble(reader: Reader, within: list[str] | None) -> list[UnhealthyRe
 def _bad(reader: Reader, record: Mapping[str, Any], error: str) -> UnhealthyResource:
     state = reader.kinds[record["kind"]].state(record["state"])
     return UnhealthyResource(
-        record["path"], record["kind"], state.name, state.cls, record["changed_at"], error or state.says
+        record["path"], record["kind"], state.name, state.cls, record["changed_at"], error or state.description
     )
 
 
@@ -163,12 +163,12 @@ def _slow(reader: Reader, records: list[Mapping[str, Any]], now: float) -> list[
     found: list[tuple[float, UnhealthyResource]] = []
     for record in records:
         state = reader.kinds[record["kind"]].state(record["state"]) if record["kind"] in reader.kinds else None
-        if state is None or not state.deadline:
+        if state is None or not state.timeout:
             continue
-        lasted = state.deadline - (record["deadline"] - now)
-        if lasted < state.deadline * LONG:
+        lasted = state.timeout - (record["deadline"] - now)
+        if lasted < state.timeout * LONG:
             continue
-        why = f"{state.name} for {lasted:.0f} s of at most {state.deadline}"
+        why = f"{state.name} for {lasted:.0f} s of at most {state.timeout}"
         why += f": {record['says']}" if record["says"] else ""
         since = datetime.fromtimestamp(now - lasted, UTC)
         found.append((-lasted, UnhealthyResource(record["path"], record["kind"], state.name, state.cls, since, why)))

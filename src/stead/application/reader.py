@@ -36,7 +36,7 @@ from stead.lifecycle import snapshot as parts
 from stead.lifecycle.decide.children import followed
 from stead.lifecycle.decision import Code, Outcome, Reason
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import BACK, StateClass, Trigger
+from stead.lifecycle.rows import ORIGIN, StateClass, Trigger
 from stead.store import Row, Store
 from stead.store.masking import masked
 from stead.store.pages import MAX_PAGE_BYTES, size_of
@@ -339,7 +339,7 @@ def tag_of(row: Row) -> str:
 def aims_at(lifecycle: Lifecycle, action: str, origin: str) -> str:
     """Where success of an action leads."""
     known = lifecycle.action(action)
-    return origin if known is None or known.ends == BACK else known.ends
+    return origin if known is None or known.target == ORIGIN else known.target
 
 
 def running_of(kinds: Mapping[str, Lifecycle], row: Row) -> RunningOperation | None:

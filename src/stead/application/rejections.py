@@ -43,7 +43,7 @@ class RejectionLog:
         self, path: str, kind: str, principal: str, word: str, actor: str, refusal: Rejection
     ) -> None:
         """A policy has refused something."""
-        reasons = [{"code": r.code, "says": r.says} for r in refusal.reasons]
+        reasons = [{"code": r.code, "says": r.message} for r in refusal.reasons]
         if not self._fits(principal, (path, word)):
             says = f"{LINES} different ones were refused within a minute: others are counted here"
             path, kind, word, reasons = CELL, "cell", MANY, [{"code": Code.NOT_PERMITTED, "says": says}]

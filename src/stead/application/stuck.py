@@ -130,7 +130,7 @@ def _time(text: str | None) -> datetime | None:
 
 
 def _declared(reader: Reader) -> list[tuple[str, str, float]]:
-    return [(k.kind, s.name, float(s.deadline)) for k in reader.kinds.values() for s in k.states if s.deadline]
+    return [(k.kind, s.name, float(s.timeout)) for k in reader.kinds.values() for s in k.states if s.timeout]
 
 
 async def _waiting_leases(reader: Reader, below: str, limit: int) -> list[Stuck]:
@@ -368,8 +368,8 @@ def _after(reader: Reader, record: Mapping[str, Any], row: Row | None, operation
     kind = reader.kinds.get(record["kind"])
     if row is None or kind is None or row.snapshot.operation is not None:
         return
-    able = [a for a in kind.actions if row.snapshot.state in a.starts and {Actor.USER, Actor.ADMIN} & set(a.by)]
-    names = tuple(action.name for action in able if not action.steers)
+    able = [a for a in kind.actions if row.snapshot.state in a.source and {Actor.USER, Actor.ADMIN} & set(a.actors)]
+    names = tuple(action.name for action in able if not action.signals)
     if names:
         yield SuggestedStep("ask", f"from {row.snapshot.state} it can {', '.join(names)}", actions=names)
 

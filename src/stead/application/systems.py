@@ -193,7 +193,7 @@ def _unfit(wrong: InvalidDescription, system: str) -> InvalidRequest:
     for problem in wrong.problems:
         at = [str(step) for step in problem.path]
         where = ["spec", "path"] if at and at[0].startswith("/") else ["spec", "definition", *at]
-        says = f"{at[0].removeprefix(system)}: {problem.says}" if at and at[0].startswith("/") else problem.says
+        says = f"{at[0].removeprefix(system)}: {problem.message}" if at and at[0].startswith("/") else problem.message
         said.append((".".join(where), says))
     (field, says), *more = said
     return InvalidRequest(field, says, tuple(more))

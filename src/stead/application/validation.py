@@ -63,7 +63,7 @@ async def fitted(
         return _lease(request, store.clock())
     lifecycle = kinds.get(request.kind)
     action = lifecycle.action(request.action) if lifecycle is not None else None
-    if lifecycle is None or action is None or lifecycle.initial.name not in action.starts:
+    if lifecycle is None or action is None or lifecycle.initial.name not in action.source:
         return request
     if request.kind == "mci":
         return _infrastructure(request)
@@ -89,7 +89,7 @@ async def _misspelled(
     if (
         lifecycle is None
         or action is None
-        or not (lifecycle.initial.name in action.starts or action.name == "update")
+        or not (lifecycle.initial.name in action.source or action.name == "update")
     ):
         return ()
     return tuple(misspelled(kind, request.spec))
@@ -153,7 +153,7 @@ def _infrastructure(request: ActionRequest) -> ActionRequest | InvalidRequest:
     try:
         infrastructure.read(request.spec)
     except InvalidDescription as wrong:
-        said = [(".".join(map(str, ("spec", *problem.path))), problem.says) for problem in wrong.problems]
+        said = [(".".join(map(str, ("spec", *problem.path))), problem.message) for problem in wrong.problems]
         (field, says), *more = said
         return InvalidRequest(field, says, tuple(more))
     return request
@@ -170,7 +170,7 @@ async def _added(store: Store, request: ActionRequest) -> ActionRequest | Invali
     try:
         (part,) = infrastructure.parts(infrastructure.with_subgroup(parent.spec, name, request.spec))
     except InvalidDescription as wrong:
-        said = [(_of_subgroup(problem.path), problem.says) for problem in wrong.problems]
+        said = [(_of_subgroup(problem.path), problem.message) for problem in wrong.problems]
         (field, says), *more = said
         return InvalidRequest(field, says, tuple(more))
     return replace(request, lane="", spec=part.written(), plan={"first": 1, "count": part.size})

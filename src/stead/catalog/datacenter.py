@@ -10,15 +10,18 @@ from typing import Any
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import (
     ABSENT,
-    BACK,
     DAY,
     HOUR,
+    LEAVE,
     MINUTE,
+    ORIGIN,
     Action,
     Actor,
     AncestorCondition,
     AwaitedParty,
     Expiry,
+    Orders,
+    SpecChange,
     State,
     absent,
     final,
@@ -32,35 +35,35 @@ LIVE = ("RUNNING", "PAUSED", "HALTED")
 RETENTION = Expiry(7 * DAY, "destroy")
 
 
-def _row(name: str, says: str, starts: tuple[str, ...], through: str, ends: str, **flags: Any) -> Action:
+def _row(name: str, description: str, source: tuple[str, ...], via: str, target: str, **flags: Any) -> Action:
     """One row of a table: from where, through which state (or two), to where."""
-    row: dict[str, Any] = {"fails": "ERROR", "undo": "leave", "silent": BACK, "joins": False, **flags}
-    return Action(name, says, starts, tuple(through.split()), ends, **row)
+    row: dict[str, Any] = {"on_failure": "ERROR", "rollback": LEAVE, "on_timeout": ORIGIN, "joins": False, **flags}
+    return Action(name, description, source, tuple(via.split()), target, **row)
 
 
-def _step(name: str, says: str, fails: str = BACK, lasts: int = 4 * HOUR) -> State:
+def _step(name: str, description: str, on_failure: str = ORIGIN, timeout: int = 4 * HOUR) -> State:
     """Something is done to all that is in it; where that fails, it is as it was, or stays as it is by then."""
-    return transitional(name, says, lasts, AwaitedParty.STEP, fails=fails)
+    return transitional(name, description, timeout, AwaitedParty.STEP, on_failure=on_failure)
 
 
-def _of_disk(name: str, says: str, through: str) -> Action:
+def _of_disk(name: str, description: str, via: str) -> Action:
     """An action of a machine that a disk carries out. The machine stays as it is, also where the disk fails."""
-    return _row(name, says, LIVE, through, BACK, fails=BACK, orders=(), claims="disk")
+    return _row(name, description, LIVE, via, ORIGIN, on_failure=ORIGIN, claims="disk", work=None)
 
 
-_ERROR = stable("ERROR", "An action failed, and what is there is not known yet.", seen="")
+_ERROR = stable("ERROR", "An action failed, and what is there is not known yet.", observed_as="")
 
 MACHINE = Lifecycle(
     kind="machine",
-    says="A virtual machine on a node of the private cloud.",
+    description="A virtual machine on a node of the private cloud.",
     parent="cloudspace",
-    needs=(
+    preconditions=(
         AncestorCondition("cloudspace", ("DEPLOYED",)),
-        AncestorCondition("node", ("ENABLED",), named="node", only=("deploy", "migrate")),
-        AncestorCondition("image", ("CREATED",), named="image", only=("deploy",)),
+        AncestorCondition("node", ("ENABLED",), field="node", actions=("deploy", "migrate")),
+        AncestorCondition("image", ("CREATED",), field="image", actions=("deploy",)),
     ),
     states=(
-        stable("VIRTUAL", "It exists on paper only.", seen=ABSENT),
+        stable("VIRTUAL", "It exists on paper only.", observed_as=ABSENT),
         transitional("DEPLOYING", "It is being put on a node.", 15 * MINUTE),
         stable("RUNNING", "It runs."),
         transitional("PAUSING", "It is being paused.", 5 * MINUTE),
@@ -71,24 +74,24 @@ MACHINE = Lifecycle(
         transitional("STARTING", "It is being started.", 10 * MINUTE),
         transitional("REBOOTING", "It restarts.", 10 * MINUTE),
         transitional("RESETTING", "It is switched off and on.", 5 * MINUTE),
-        _step("ADDING_DISK", "A new disk is made for it.", lasts=HOUR),
-        _step("ATTACHING_DISK", "A disk is being attached to it.", lasts=HOUR),
-        _step("DETACHING_DISK", "A disk is being detached from it.", lasts=HOUR),
+        _step("ADDING_DISK", "A new disk is made for it.", timeout=HOUR),
+        _step("ATTACHING_DISK", "A disk is being attached to it.", timeout=HOUR),
+        _step("DETACHING_DISK", "A disk is being detached from it.", timeout=HOUR),
         transitional("DELETING", "It is being moved to the recycle bin.", 15 * MINUTE),
-        stable("DELETED", "It lies in the recycle bin.", expires=RETENTION),
+        stable("DELETED", "It lies in the recycle bin.", expiry=RETENTION),
         transitional("RESTORING", "It is being taken out of the recycle bin.", 15 * MINUTE),
         transitional("DESTROYING", "It is being removed for good.", 30 * MINUTE),
         final("DESTROYED", "It was removed for good."),
         _ERROR,
     ),
     actions=(
-        _row("deploy", "Put it on a node and start it.", ("VIRTUAL",), "DEPLOYING", "RUNNING", silent="ERROR"),
+        _row("deploy", "Put it on a node and start it.", ("VIRTUAL",), "DEPLOYING", "RUNNING", on_timeout="ERROR"),
         _row("pause", "Freeze it in memory.", ("RUNNING",), "PAUSING", "PAUSED"),
         _row("resume", "Wake it.", ("PAUSED",), "RESUMING", "RUNNING"),
         _row("stop", "Shut it down.", ("RUNNING", "PAUSED"), "STOPPING", "HALTED"),
         _row("start", "Start it.", ("HALTED",), "STARTING", "RUNNING"),
-        _row("reboot", "Restart it.", ("RUNNING", "PAUSED"), "REBOOTING", "RUNNING", attempts=1),
-        _row("reset", "Switch it off and on.", ("RUNNING",), "RESETTING", "RUNNING", attempts=1),
+        _row("reboot", "Restart it.", ("RUNNING", "PAUSED"), "REBOOTING", "RUNNING", work=Orders(attempts=1)),
+        _row("reset", "Switch it off and on.", ("RUNNING",), "RESETTING", "RUNNING", work=Orders(attempts=1)),
         _of_disk("add-disk", "Make a disk and attach it.", "ADDING_DISK"),
         _of_disk("attach-disk", "Attach a disk.", "ATTACHING_DISK"),
         _of_disk("detach-disk", "Detach a disk.", "DETACHING_DISK"),
@@ -98,7 +101,7 @@ MACHINE = Lifecycle(
             ("RUNNING", "PAUSED", "HALTED", "ERROR"),
             "DELETING",
             "DELETED",
-            orders=("stop", "delete"),
+            work=Orders(("stop", "delete")),
         ),
         _row("restore", "Take it out of the recycle bin, shut down.", ("DELETED",), "RESTORING", "HALTED"),
         _row(
@@ -107,64 +110,63 @@ MACHINE = Lifecycle(
             ("RUNNING", "PAUSED", "HALTED", "DELETED", "ERROR"),
             "DESTROYING",
             "DESTROYED",
-            orders=("stop", "delete", "destroy"),
+            work=Orders(("stop", "delete", "destroy")),
         ),
         Action(
             "migrate",
             "Move it to another node; nobody sees it.",
             ("RUNNING", "PAUSED", "HALTED"),
             (),
-            BACK,
-            fails=BACK,
-            by=(Actor.ADMIN, Actor.CONTROLLER),
-            undo="leave",
-            silent=BACK,
-            attempts=1,
+            ORIGIN,
+            on_failure=ORIGIN,
+            actors=(Actor.ADMIN, Actor.CONTROLLER),
+            on_timeout=ORIGIN,
             hidden=True,
-            respec=True,
-            amends=True,
+            work=Orders(attempts=1),
+            rollback=LEAVE,
+            spec_change=SpecChange(amends=True),
         ),
     ),
-    drifts=("RUNNING", "PAUSED", "HALTED", "DELETED", "ERROR"),
-    gone="ERROR",
-    broken="ERROR",
+    drift_states=("RUNNING", "PAUSED", "HALTED", "DELETED", "ERROR"),
+    on_absent="ERROR",
+    on_broken="ERROR",
 )
 
 CLOUDSPACE = Lifecycle(
     kind="cloudspace",
-    says="A private network with its own firewall, where an account's machines live.",
+    description="A private network with its own firewall, where an account's machines live.",
     parent="account",
-    needs=(AncestorCondition("account", ("CONFIRMED",)),),
+    preconditions=(AncestorCondition("account", ("CONFIRMED",)),),
     states=(
-        stable("VIRTUAL", "It exists on paper only.", seen=ABSENT),
+        stable("VIRTUAL", "It exists on paper only.", observed_as=ABSENT),
         transitional("DEPLOYING", "Its firewall is being set up.", 15 * MINUTE),
         stable("DEPLOYED", "It is in use."),
         _step("DISABLING", "Its machines are being stopped."),
         transitional("CLOSING", "It is being switched off for its users.", 15 * MINUTE),
         stable("DISABLED", "It is switched off for its users."),
         transitional("ENABLING", "It is being switched on again.", 15 * MINUTE),
-        _step("WAKING", "The machines that were stopped with it are being started.", fails="DEPLOYED"),
+        _step("WAKING", "The machines that were stopped with it are being started.", on_failure="DEPLOYED"),
         transitional("PAUSING", "An admin stops its firewall.", 10 * MINUTE),
         stable("PAUSED", "Its firewall is stopped; only an admin brings it back."),
         transitional("RESUMING", "An admin starts its firewall.", 10 * MINUTE),
         transitional("RESETTING", "An admin sets its firewall up anew.", 10 * MINUTE),
         _step("DELETING", "Its machines and disks are being moved to the recycle bin."),
         transitional("SHELVING", "It follows them.", 30 * MINUTE),
-        stable("DELETED", "It lies in the recycle bin.", expires=RETENTION),
+        stable("DELETED", "It lies in the recycle bin.", expiry=RETENTION),
         transitional("RESTORING", "It is being taken out of the recycle bin.", 30 * MINUTE),
-        _step("REFILLING", "The machines and disks that were deleted with it follow.", fails="DEPLOYED"),
+        _step("REFILLING", "The machines and disks that were deleted with it follow.", on_failure="DEPLOYED"),
         _step("DESTROYING", "What lies in it is being removed for good."),
         transitional("REMOVING", "It follows that.", 30 * MINUTE),
         final("DESTROYED", "It was removed for good."),
         _ERROR,
     ),
     actions=(
-        _row("deploy", "Set it up.", ("VIRTUAL",), "DEPLOYING", "DEPLOYED", silent="ERROR"),
+        _row("deploy", "Set it up.", ("VIRTUAL",), "DEPLOYING", "DEPLOYED", on_timeout="ERROR"),
         _row("disable", "Stop its machines and switch it off.", ("DEPLOYED",), "DISABLING CLOSING", "DISABLED"),
         _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING WAKING", "DEPLOYED"),
-        _row("pause", "Stop its firewall.", ("DEPLOYED",), "PAUSING", "PAUSED", by=ADMIN),
-        _row("resume", "Start its firewall.", ("PAUSED",), "RESUMING", "DEPLOYED", by=ADMIN),
-        _row("reset", "Set its firewall up anew.", ("DEPLOYED", "PAUSED"), "RESETTING", "DEPLOYED", by=ADMIN),
+        _row("pause", "Stop its firewall.", ("DEPLOYED",), "PAUSING", "PAUSED", actors=ADMIN),
+        _row("resume", "Start its firewall.", ("PAUSED",), "RESUMING", "DEPLOYED", actors=ADMIN),
+        _row("reset", "Set its firewall up anew.", ("DEPLOYED", "PAUSED"), "RESETTING", "DEPLOYED", actors=ADMIN),
         _row(
             "delete",
             "Move it to the recycle bin, with all it has.",
@@ -175,47 +177,47 @@ CLOUDSPACE = Lifecycle(
         _row("restore", "Take it out of the recycle bin.", ("DELETED",), "RESTORING REFILLING", "DEPLOYED"),
         _row("destroy", "Remove it for good, with all it has.", ("DELETED",), "DESTROYING REMOVING", "DESTROYED"),
     ),
-    drifts=("DEPLOYED", "DISABLED", "PAUSED", "DELETED", "ERROR"),
-    gone="ERROR",
-    broken="ERROR",
+    drift_states=("DEPLOYED", "DISABLED", "PAUSED", "DELETED", "ERROR"),
+    on_absent="ERROR",
+    on_broken="ERROR",
 )
 
 ACCOUNT = Lifecycle(
     kind="account",
-    says="Who owns cloudspaces and pays for them.",
+    description="Who owns cloudspaces and pays for them.",
     states=(
         absent("NONE", "There is no such account."),
-        stable("CONFIRMED", "It is in use.", seen=""),
+        stable("CONFIRMED", "It is in use.", observed_as=""),
         _step("DISABLING", "It is being switched off, with all it has."),
-        stable("DISABLED", "It is switched off.", seen=""),
+        stable("DISABLED", "It is switched off.", observed_as=""),
         _step("ENABLING", "It is being switched on again."),
         _step("DELETING", "It is being moved to the recycle bin, with all it has."),
-        stable("DELETED", "It lies in the recycle bin.", seen="", expires=RETENTION),
+        stable("DELETED", "It lies in the recycle bin.", observed_as="", expiry=RETENTION),
         _step("RESTORING", "It is being taken out of the recycle bin."),
-        _step("DESTROYING", "It is being removed for good, with all it has.", fails="ERROR"),
-        final("DESTROYED", "It was removed for good.", seen=""),
+        _step("DESTROYING", "It is being removed for good, with all it has.", on_failure="ERROR"),
+        final("DESTROYED", "It was removed for good.", observed_as=""),
         _ERROR,
     ),
     actions=(
-        Action("create", "Take it in.", ("NONE",), (), "CONFIRMED", orders=()),
-        _row("disable", "Switch it off.", ("CONFIRMED",), "DISABLING", "DISABLED", orders=()),
-        _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING", "CONFIRMED", orders=()),
+        Action("create", "Take it in.", ("NONE",), (), "CONFIRMED", work=None),
+        _row("disable", "Switch it off.", ("CONFIRMED",), "DISABLING", "DISABLED", work=None),
+        _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING", "CONFIRMED", work=None),
         _row(
             "delete",
             "Move it to the recycle bin.",
             ("CONFIRMED", "DISABLED", "ERROR"),
             "DELETING",
             "DELETED",
-            orders=(),
+            work=None,
         ),
-        _row("restore", "Take it out of the recycle bin.", ("DELETED",), "RESTORING", "CONFIRMED", orders=()),
+        _row("restore", "Take it out of the recycle bin.", ("DELETED",), "RESTORING", "CONFIRMED", work=None),
         _row(
             "destroy",
             "Remove it for good.",
             ("CONFIRMED", "DISABLED", "DELETED", "ERROR"),
             "DESTROYING",
             "DESTROYED",
-            orders=(),
+            work=None,
         ),
     ),
 )
@@ -225,17 +227,17 @@ CLAIMS_MACHINE: dict[str, Any] = {"claims": "machine"}
 
 DISK = Lifecycle(
     kind="disk",
-    says="A disk, attached to a machine or lying by itself.",
+    description="A disk, attached to a machine or lying by itself.",
     parent="cloudspace",
-    queue_of="machine",
-    needs=(
+    queue_field="machine",
+    preconditions=(
         AncestorCondition("cloudspace", ("DEPLOYED",)),
-        AncestorCondition("machine", LIVE, named="machine", only=("assign", "attach", "restore-with-machine")),
-        AncestorCondition("machine", ("DELETED", "DESTROYED"), named="machine", only=("delete-with-machine",)),
-        AncestorCondition("machine", ("DESTROYED",), named="machine", only=("restore-after-machine",)),
+        AncestorCondition("machine", LIVE, field="machine", actions=("assign", "attach", "restore-with-machine")),
+        AncestorCondition("machine", ("DELETED", "DESTROYED"), field="machine", actions=("delete-with-machine",)),
+        AncestorCondition("machine", ("DESTROYED",), field="machine", actions=("restore-after-machine",)),
     ),
     states=(
-        stable("MODELED", "It exists on paper only.", seen=ABSENT),
+        stable("MODELED", "It exists on paper only.", observed_as=ABSENT),
         transitional("CREATING", "It is being made.", 15 * MINUTE),
         stable("CREATED", "It is there and attached to no machine."),
         transitional("ASSIGNING", "It is being made for a machine.", 15 * MINUTE),
@@ -243,26 +245,32 @@ DISK = Lifecycle(
         stable("ASSIGNED", "It is attached to a machine."),
         transitional("DETACHING", "It is being detached from its machine.", 10 * MINUTE),
         transitional("DELETING", "It is being moved to the recycle bin.", 15 * MINUTE),
-        stable("DELETED", "It lies in the recycle bin by itself.", expires=RETENTION),
-        stable("TOBEDELETED", "It lies in the recycle bin together with its machine.", expires=RETENTION),
+        stable("DELETED", "It lies in the recycle bin by itself.", expiry=RETENTION),
+        stable("TOBEDELETED", "It lies in the recycle bin together with its machine.", expiry=RETENTION),
         transitional("RESTORING", "It is being taken out of the recycle bin.", 15 * MINUTE),
         transitional("DESTROYING", "It is being removed for good.", 15 * MINUTE),
         final("DESTROYED", "It was removed for good."),
         _ERROR,
     ),
     actions=(
-        _row("create", "Make it.", ("MODELED",), "CREATING", "CREATED", silent="ERROR"),
+        _row("create", "Make it.", ("MODELED",), "CREATING", "CREATED", on_timeout="ERROR"),
         _row(
             "assign",
             "Make it for a machine.",
             ("MODELED",),
             "ASSIGNING",
             "ASSIGNED",
-            silent="ERROR",
+            on_timeout="ERROR",
             **CLAIMS_MACHINE,
         ),
         _row(
-            "attach", "Attach it.", ("CREATED",), "ATTACHING", "ASSIGNED", respec=True, amends=True, **CLAIMS_MACHINE
+            "attach",
+            "Attach it.",
+            ("CREATED",),
+            "ATTACHING",
+            "ASSIGNED",
+            spec_change=SpecChange(amends=True),
+            **CLAIMS_MACHINE,
         ),
         _row("detach", "Detach it from its machine.", ("ASSIGNED",), "DETACHING", "CREATED", **CLAIMS_MACHINE),
         _row("delete", "Move it to the recycle bin.", ("CREATED", "ERROR"), "DELETING", "DELETED"),
@@ -272,7 +280,7 @@ DISK = Lifecycle(
             ("ASSIGNED",),
             "DELETING",
             "TOBEDELETED",
-            by=(Actor.USER, Actor.CONTROLLER),
+            actors=(Actor.USER, Actor.CONTROLLER),
         ),
         _row(
             "delete-after-machine",
@@ -280,8 +288,8 @@ DISK = Lifecycle(
             ("ASSIGNED", "TOBEDELETED"),
             "DELETING",
             "DELETED",
-            by=(Actor.CONTROLLER,),
-            orders=("delete",),
+            actors=(Actor.CONTROLLER,),
+            work=Orders(("delete",)),
         ),
         _row("restore", "Take it out of the recycle bin.", ("DELETED",), "RESTORING", "CREATED"),
         _row(
@@ -290,8 +298,8 @@ DISK = Lifecycle(
             ("TOBEDELETED",),
             "RESTORING",
             "CREATED",
-            by=(Actor.USER, Actor.CONTROLLER),
-            orders=("restore",),
+            actors=(Actor.USER, Actor.CONTROLLER),
+            work=Orders(("restore",)),
         ),
         _row(
             "restore-with-machine",
@@ -299,7 +307,7 @@ DISK = Lifecycle(
             ("TOBEDELETED",),
             "RESTORING",
             "ASSIGNED",
-            by=(Actor.USER, Actor.CONTROLLER),
+            actors=(Actor.USER, Actor.CONTROLLER),
         ),
         _row(
             "destroy",
@@ -310,30 +318,30 @@ DISK = Lifecycle(
             **CLAIMS_MACHINE,
         ),
     ),
-    drifts=("CREATED", "ASSIGNED", "DELETED", "TOBEDELETED", "ERROR"),
-    gone="ERROR",
-    broken="ERROR",
+    drift_states=("CREATED", "ASSIGNED", "DELETED", "TOBEDELETED", "ERROR"),
+    on_absent="ERROR",
+    on_broken="ERROR",
 )
 
 IMAGE = Lifecycle(
     kind="image",
-    says="What a machine's first disk is made from.",
+    description="What a machine's first disk is made from.",
     states=(
-        stable("VIRTUAL", "It exists on paper only.", seen=ABSENT),
+        stable("VIRTUAL", "It exists on paper only.", observed_as=ABSENT),
         transitional("CREATING", "It is being fetched and stored.", HOUR),
         stable("CREATED", "It can be used."),
         transitional("DISABLING", "It is being taken out of use.", 5 * MINUTE),
         stable("DISABLED", "It is kept and cannot be used."),
         transitional("ENABLING", "It is being put in use again.", 5 * MINUTE),
         transitional("DELETING", "It is being moved to the recycle bin.", 15 * MINUTE),
-        stable("DELETED", "It lies in the recycle bin.", expires=RETENTION),
+        stable("DELETED", "It lies in the recycle bin.", expiry=RETENTION),
         transitional("RESTORING", "It is being taken out of the recycle bin.", 15 * MINUTE),
         transitional("DESTROYING", "It is being removed for good.", 15 * MINUTE),
         final("DESTROYED", "It was removed for good."),
         _ERROR,
     ),
     actions=(
-        _row("create", "Fetch and store it.", ("VIRTUAL",), "CREATING", "CREATED", silent="ERROR"),
+        _row("create", "Fetch and store it.", ("VIRTUAL",), "CREATING", "CREATED", on_timeout="ERROR"),
         _row("disable", "Take it out of use.", ("CREATED",), "DISABLING", "DISABLED"),
         _row("enable", "Put it in use again.", ("DISABLED",), "ENABLING", "CREATED"),
         _row("delete", "Move it to the recycle bin.", ("CREATED", "DISABLED", "ERROR"), "DELETING", "DELETED"),
@@ -346,44 +354,44 @@ IMAGE = Lifecycle(
             "DESTROYED",
         ),
     ),
-    drifts=("CREATED", "DISABLED", "DELETED", "ERROR"),
-    gone="ERROR",
-    broken="ERROR",
+    drift_states=("CREATED", "DISABLED", "DELETED", "ERROR"),
+    on_absent="ERROR",
+    on_broken="ERROR",
 )
 
 NODE = Lifecycle(
     kind="node",
-    says="A physical host that machines run on.",
-    holds="machine",
+    description="A physical host that machines run on.",
+    occupants="machine",
     states=(
         absent("NONE", "There is no such node."),
-        stable("ENABLED", "It takes machines.", seen=""),
+        stable("ENABLED", "It takes machines.", observed_as=""),
         _step("PUTTING_IN_MAINTENANCE", "Its machines are being moved away, unseen."),
-        stable("MAINTENANCE", "Nothing runs on it, and it takes no machines.", seen=""),
+        stable("MAINTENANCE", "Nothing runs on it, and it takes no machines.", observed_as=""),
         transitional("ENABLING", "It is being put in use again.", 15 * MINUTE),
         transitional("DECOMMISSIONING", "It is being taken out for good.", 30 * MINUTE),
         final("DECOMMISSIONED", "It was taken out for good."),
         _ERROR,
     ),
     actions=(
-        Action("create", "Take it in.", ("NONE",), (), "ENABLED", by=ADMIN, orders=()),
+        Action("create", "Take it in.", ("NONE",), (), "ENABLED", actors=ADMIN, work=None),
         _row(
             "maintain",
             "Move its machines away and take no more.",
             ("ENABLED",),
             "PUTTING_IN_MAINTENANCE",
             "MAINTENANCE",
-            by=ADMIN,
-            orders=(),
+            actors=ADMIN,
+            work=None,
         ),
-        _row("enable", "Put it in use again.", ("MAINTENANCE", "ERROR"), "ENABLING", "ENABLED", by=ADMIN),
+        _row("enable", "Put it in use again.", ("MAINTENANCE", "ERROR"), "ENABLING", "ENABLED", actors=ADMIN),
         _row(
             "decommission",
             "Take it out for good.",
             ("ENABLED", "MAINTENANCE", "ERROR"),
             "DECOMMISSIONING",
             "DECOMMISSIONED",
-            by=ADMIN,
+            actors=ADMIN,
             empty_only=True,
         ),
     ),

@@ -10,13 +10,18 @@ from dataclasses import replace
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import (
-    BACK,
     HOUR,
+    LEAVE,
     MINUTE,
+    ORIGIN,
     Action,
     Actor,
     AncestorCondition,
     AwaitedParty,
+    ConflictPolicy,
+    Orders,
+    Rollback,
+    SpecChange,
     Transition,
     Trigger,
     absent,
@@ -29,32 +34,34 @@ LANE = "edge"
 
 CLUSTERINST = Lifecycle(
     kind="clusterinst",
-    says="A cluster on an edge site.",
+    description="A cluster on an edge site.",
     parent="cloudlet",
     members="appinst",
-    needs=(AncestorCondition("cloudlet", ("Ready",), there=True),),
+    preconditions=(AncestorCondition("cloudlet", ("Ready",), must_exist=True),),
     states=(
         absent("NotPresent", "There is no such cluster."),
         transitional("CreateRequested", "Asked for; the site has not said that it began.", 30 * MINUTE),
         transitional("Creating", "The site is making it.", 60 * MINUTE),
-        stable("CreateError", "Making it failed; the controller takes it back, or a person looks at it.", seen=""),
+        stable(
+            "CreateError", "Making it failed; the controller takes it back, or a person looks at it.", observed_as=""
+        ),
         stable("Ready", "It is there, as its spec says."),
         transitional("UpdateRequested", "A change was asked for; the site has not said that it began.", 30 * MINUTE),
         transitional("Updating", "The site is changing it.", 60 * MINUTE),
-        stable("UpdateError", "The change failed; the previous spec is restored, or a person looks.", seen=""),
+        stable("UpdateError", "The change failed; the previous spec is restored, or a person looks.", observed_as=""),
         transitional(
             "DeletePrepare",
             "About to be deleted: what depends on it goes first, and nothing new may depend on it.",
             60 * MINUTE,
             AwaitedParty.CHILDREN,
-            asks="delete",
-            fails=BACK,
+            member_action="delete",
+            on_failure=ORIGIN,
         ),
         transitional(
             "DeleteRequested", "Its deletion was asked for; the site has not said that it began.", 30 * MINUTE
         ),
         transitional("Deleting", "The site is deleting it.", 60 * MINUTE),
-        stable("DeleteError", "Deleting it failed, and what is left is no longer whole.", seen=""),
+        stable("DeleteError", "Deleting it failed, and what is left is no longer whole.", observed_as=""),
     ),
     actions=(
         Action(
@@ -63,11 +70,10 @@ CLUSTERINST = Lifecycle(
             ("NotPresent",),
             ("CreateRequested", "Creating"),
             "Ready",
-            fails="CreateError",
-            undo="delete",
-            undone="NotPresent",
-            attempts=1,
+            on_failure="CreateError",
             joins=False,
+            work=Orders(attempts=1),
+            rollback=Rollback("delete", "NotPresent"),
         ),
         Action(
             "update",
@@ -75,12 +81,11 @@ CLUSTERINST = Lifecycle(
             ("Ready",),
             ("UpdateRequested", "Updating"),
             "Ready",
-            fails="UpdateError",
-            undo="restore",
-            undone="Ready",
-            attempts=1,
-            respec=True,
+            on_failure="UpdateError",
             joins=False,
+            work=Orders(attempts=1),
+            rollback=Rollback("restore", "Ready"),
+            spec_change=SpecChange(),
         ),
         Action(
             "delete",
@@ -88,11 +93,10 @@ CLUSTERINST = Lifecycle(
             ("Ready",),
             ("DeletePrepare", "DeleteRequested", "Deleting"),
             "NotPresent",
-            fails="DeleteError",
-            undo="probe",
-            undone="Ready",
-            attempts=1,
+            on_failure="DeleteError",
             forceable=True,
+            work=Orders(attempts=1),
+            rollback=Rollback("probe", "Ready"),
         ),
         Action(
             "forget",
@@ -100,35 +104,35 @@ CLUSTERINST = Lifecycle(
             ("Ready", "CreateError", "UpdateError", "DeleteError"),
             (),
             "NotPresent",
-            by=(Actor.CONTROLLER,),
-            orders=(),
-            outranks=True,
+            actors=(Actor.CONTROLLER,),
+            work=None,
+            conflict=ConflictPolicy.PREEMPT,
         ),
     ),
     # What could not be deleted whole may be gone all the same.
-    moves=(Transition("DeleteError", Trigger.OBSERVED, "absent", Actor.AGENT, "NotPresent"),),
-    drifts=("Ready",),
-    gone="UpdateError",
-    broken="UpdateError",
-    misses=1,
+    transitions=(Transition("DeleteError", Trigger.OBSERVED, "absent", Actor.AGENT, "NotPresent"),),
+    drift_states=("Ready",),
+    on_absent="UpdateError",
+    on_broken="UpdateError",
+    absence_threshold=1,
 )
 
 APPINST = replace(
     CLUSTERINST,
     kind="appinst",
-    says="An app in a cluster on an edge site.",
+    description="An app in a cluster on an edge site.",
     parent="clusterinst",
     members="",
-    needs=(
-        AncestorCondition("clusterinst", ("Ready",), there=True),
-        AncestorCondition("cloudlet", ("Ready",), there=True),
+    preconditions=(
+        AncestorCondition("clusterinst", ("Ready",), must_exist=True),
+        AncestorCondition("cloudlet", ("Ready",), must_exist=True),
     ),
     # Its cluster's deletion takes it along, whatever has become of it, and that is the controller's doing.
     actions=tuple(
-        replace(a, by=(Actor.USER, Actor.CONTROLLER)) if a.name == "delete" else a for a in CLUSTERINST.actions
+        replace(a, actors=(Actor.USER, Actor.CONTROLLER)) if a.name == "delete" else a for a in CLUSTERINST.actions
     ),
-    moves=(
-        *CLUSTERINST.moves,
+    transitions=(
+        *CLUSTERINST.transitions,
         *(
             Transition(error, Trigger.REQUEST, "delete", Actor.CONTROLLER, "DeletePrepare")
             for error in ("CreateError", "UpdateError", "DeleteError")
@@ -138,16 +142,18 @@ APPINST = replace(
 
 CLOUDLET = Lifecycle(
     kind="cloudlet",
-    says="An edge site, with an agent that connects from there.",
+    description="An edge site, with an agent that connects from there.",
     presence=True,
     states=(
-        stable("Offline", "No agent is connected.", seen=""),
+        stable("Offline", "No agent is connected.", observed_as=""),
         transitional("Init", "The agent said hello under a new notify-id.", 15 * MINUTE, AwaitedParty.CONTROLLER),
         transitional("InitOk", "The controller answered; the agent gathers what the site has.", 15 * MINUTE),
-        stable("Ready", "The agent is connected and has sent all it has.", seen=""),
+        stable("Ready", "The agent is connected and has sent all it has.", observed_as=""),
         transitional("UpdateRequested", "An upgrade was asked for; the old agent has not begun.", HOUR),
         transitional("Updating", "The old agent has started the new one.", HOUR),
-        stable("UpdateError", "The upgrade failed; the old agent serves, and an admin has to resolve it.", seen=""),
+        stable(
+            "UpdateError", "The upgrade failed; the old agent serves, and an admin has to resolve it.", observed_as=""
+        ),
         transitional(
             "DeletePrepare", "About to be deleted: nothing new may be put there.", MINUTE, AwaitedParty.CONTROLLER
         ),
@@ -166,10 +172,10 @@ CLOUDLET = Lifecycle(
             ("Offline",),
             ("Init", "InitOk"),
             "Ready",
-            fails="Offline",
-            orders=("gather",),
-            undo="leave",
+            on_failure="Offline",
             joins=False,
+            work=Orders(("gather",)),
+            rollback=LEAVE,
         ),
         Action(
             "connect",
@@ -177,10 +183,10 @@ CLOUDLET = Lifecycle(
             ("Offline", "Ready"),
             ("Init", "InitOk"),
             "Ready",
-            fails="Offline",
-            by=(),
-            orders=("gather",),
-            undo="leave",
+            on_failure="Offline",
+            actors=(),
+            work=Orders(("gather",)),
+            rollback=LEAVE,
         ),
         Action(
             "upgrade",
@@ -188,11 +194,11 @@ CLOUDLET = Lifecycle(
             ("Ready",),
             ("UpdateRequested", "Updating"),
             "Ready",
-            fails="UpdateError",
-            undo="leave",
-            attempts=1,
-            respec=True,
+            on_failure="UpdateError",
             joins=False,
+            work=Orders(attempts=1),
+            rollback=LEAVE,
+            spec_change=SpecChange(),
         ),
         Action(
             "delete",
@@ -200,10 +206,10 @@ CLOUDLET = Lifecycle(
             ("Offline", "Ready"),
             ("DeletePrepare",),
             "NotPresent",
-            fails=BACK,
-            orders=(),
-            undo="leave",
+            on_failure=ORIGIN,
             empty_only=True,
+            work=None,
+            rollback=LEAVE,
         ),
         Action(
             "forget",
@@ -211,12 +217,12 @@ CLOUDLET = Lifecycle(
             ("Offline", "UpdateError"),
             ("Forgetting",),
             "NotPresent",
-            fails="Offline",
-            by=(Actor.ADMIN,),
-            orders=(),
-            undo="leave",
-            outranks=True,
+            on_failure="Offline",
+            actors=(Actor.ADMIN,),
             needs_reason=True,
+            work=None,
+            rollback=LEAVE,
+            conflict=ConflictPolicy.PREEMPT,
         ),
         Action(
             "resolve",
@@ -224,11 +230,11 @@ CLOUDLET = Lifecycle(
             ("UpdateError",),
             (),
             "Ready",
-            by=(Actor.ADMIN,),
-            orders=(),
+            actors=(Actor.ADMIN,),
+            work=None,
         ),
     ),
-    moves=(
+    transitions=(
         Transition("Offline", Trigger.CONNECTED, "connect", Actor.AGENT, "Init"),
         Transition("Ready", Trigger.CONNECTED, "connect", Actor.AGENT, "Init"),
         Transition("InitOk", Trigger.CONNECTED, "connect", Actor.AGENT, "Init", contended=True),
@@ -244,7 +250,7 @@ CLOUDLET = Lifecycle(
         Transition("InitOk", Trigger.TIMED_OUT, "upgrade", Actor.CLOCK, "UpdateError"),
     ),
     # Only the new agent can say that the upgrade is done.
-    without=(
+    excluded=(
         Transition("UpdateRequested", Trigger.SUCCEEDED, "upgrade", Actor.AGENT, "Ready"),
         Transition("Updating", Trigger.SUCCEEDED, "upgrade", Actor.AGENT, "Ready"),
     ),

@@ -6,20 +6,20 @@ deleted.
 """
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import MINUTE, Action, Actor, absent, stable, transitional
+from stead.lifecycle.rows import LEAVE, MINUTE, Action, Actor, absent, stable, transitional
 
 
-def _shared(kind: str, says: str) -> Lifecycle:
+def _shared(kind: str, description: str) -> Lifecycle:
     return Lifecycle(
         kind=kind,
-        says=says,
+        description=description,
         states=(
             absent("Absent", "There is none."),
             transitional("Creating", "The provider is making it.", 10 * MINUTE),
             stable("Available", "It is there, and can be used."),
             transitional("Deleting", "It is being removed for good.", 10 * MINUTE),
-            stable("Failed", "The provider would not make it, or not remove it.", seen=""),
-            stable("Undefined", "Nobody could tell what became of it.", seen="", probe_first=True),
+            stable("Failed", "The provider would not make it, or not remove it.", observed_as=""),
+            stable("Undefined", "Nobody could tell what became of it.", observed_as="", probe_first=True),
         ),
         actions=(
             Action(
@@ -28,10 +28,10 @@ def _shared(kind: str, says: str) -> Lifecycle:
                 ("Absent", "Failed"),
                 ("Creating",),
                 "Available",
-                fails="Failed",
-                by=(Actor.USER, Actor.CONTROLLER),
-                undo="leave",
-                silent="Undefined",
+                on_failure="Failed",
+                actors=(Actor.USER, Actor.CONTROLLER),
+                on_timeout="Undefined",
+                rollback=LEAVE,
             ),
             Action(
                 "delete",
@@ -39,15 +39,15 @@ def _shared(kind: str, says: str) -> Lifecycle:
                 ("Available", "Failed", "Undefined"),
                 ("Deleting",),
                 "Absent",
-                fails="Failed",
-                by=(Actor.USER, Actor.CONTROLLER),
-                undo="leave",
-                silent="Undefined",
+                on_failure="Failed",
+                actors=(Actor.USER, Actor.CONTROLLER),
+                on_timeout="Undefined",
+                rollback=LEAVE,
             ),
         ),
-        drifts=("Available", "Undefined"),
-        gone="Absent",
-        broken="Undefined",
+        drift_states=("Available", "Undefined"),
+        on_absent="Absent",
+        on_broken="Undefined",
     )
 
 

@@ -1,7 +1,7 @@
 """One question, asked often enough to have a name: may this object go from here to there?"""
 
 from stead.catalog.datacenter import ACCOUNT, CLOUDSPACE, DISK, IMAGE, MACHINE, NODE
-from stead.lifecycle.rows import BACK
+from stead.lifecycle.rows import ORIGIN
 
 _KINDS = {lc.kind: lc for lc in (MACHINE, CLOUDSPACE, ACCOUNT, DISK, IMAGE, NODE)}
 
@@ -15,7 +15,7 @@ def validate_transition(object_type: str, init_state: str, desired_state: str) -
     if lifecycle is None:
         return False
     return any(
-        init_state in action.starts and desired_state == (init_state if action.ends == BACK else action.ends)
+        init_state in action.source and desired_state == (init_state if action.target == ORIGIN else action.target)
         for action in lifecycle.actions
         if not (action.hidden or action.observes)
     )

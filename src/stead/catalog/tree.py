@@ -134,7 +134,7 @@ def parts(definition: Any, place: str, *, root: bool) -> dict[str, SystemNode]:
             leaf = msgspec.convert(node, Leaf)
         except msgspec.ValidationError as wrong:
             problem = decoded(str(wrong), FIELDS, SHAPES)
-            problems.append(Problem((*at, *problem.path), problem.says, word=problem.word, known=problem.known))
+            problems.append(Problem((*at, *problem.path), problem.message, word=problem.word, known=problem.known))
             continue
         if leaf.command is None and leaf.image is None:
             problems.append(Problem(at, "it needs a command or an image"))

@@ -16,7 +16,7 @@ from stead.client import DEFAULT_SERVER, Resource
 BINNED = tuple(
     name
     for name, kind in KINDS.items()
-    if any(state.expires is not None and state.expires.action == "destroy" for state in kind.states)
+    if any(state.expiry is not None and state.expiry.action == "destroy" for state in kind.states)
 )
 """Kinds with a recycle bin."""
 

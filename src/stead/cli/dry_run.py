@@ -35,7 +35,7 @@ def _tables(plan: DryRun) -> None:
     rows += [("call", verb, "to the provider") for verb in plan.provider_calls[len(plan.orders) :]]
     rows += [("timer", t.name, duration(t.seconds)) for t in plan.timers]
     for part in plan.members:
-        why = f": {part.reasons[0].says}" if part.reasons else ""
+        why = f": {part.reasons[0].message}" if part.reasons else ""
         rows.append(("members", f"{part.members} in {part.state}", f"{part.effect}{why}"))
     line()
     table(("STEP", "SUBJECT", "DETAIL"), [[printable(cell) for cell in row] for row in rows])

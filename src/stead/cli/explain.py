@@ -62,7 +62,7 @@ def _tell(answer: Explanation) -> None:
         if true:
             line(says)
     for why in answer.reasons:
-        line(f"because: {why.says} [{why.code}]")
+        line(f"because: {why.message} [{why.code}]")
     for holder in answer.holders or filter(None, [answer.holder]):
         line(f"held by: {holder.action} of {holder.path} by {holder.principal} since {clock(holder.since)}")
     for remedy in answer.remedies:

@@ -105,7 +105,7 @@ def lint(
                 note(message)
             continue
         found += [
-            {"lifecycle": name, "rule": str(f.rule), "where": f.where, "message": f.says, "remedy": f.mend}
+            {"lifecycle": name, "rule": str(f.rule), "where": f.where, "message": f.message, "remedy": f.remedy}
             for f in findings_of(lifecycle)
         ]
     if output is Format.TABLE:
@@ -204,19 +204,20 @@ def _summary(family: str, lifecycle: Lifecycle) -> dict[str, Any]:
         "transitions": len(lifecycle.table),
         "parent": lifecycle.parent,
         "members": lifecycle.members,
-        "description": lifecycle.says,
+        "description": lifecycle.description,
     }
 
 
 def _plain(move: Transition) -> dict[str, Any]:
     """A transition in the words of the document."""
     trigger = f"{move.trigger} {move.on}".strip()
-    return {"from": move.source, "trigger": trigger, "by": move.actor, "to": move.target, "forced": move.forced}
+    fields = {"source": move.source, "trigger": trigger, "actor": move.actor, "target": move.target}
+    return {**fields, "forced": move.forced}
 
 
 def _show(lifecycle: Lifecycle, *, only_transitions: bool) -> None:
     if not only_transitions:
-        heading(f"{lifecycle.kind}: {lifecycle.says}")
+        heading(f"{lifecycle.kind}: {lifecycle.description}")
         line()
         table(tables.STATES, tables.states(lifecycle))
         line()

@@ -36,7 +36,7 @@ OPERATIONS: Columns[Operation] = Columns(
         ("ENDED", lambda op: clock(op.ended_at)),
         ("REASON", lambda op: op.reason),
         ("POSITION", lambda op: str(op.position or "")),
-        ("REJECTED", lambda op: "; ".join(reason.says for reason in op.reasons)),
+        ("REJECTED", lambda op: "; ".join(reason.message for reason in op.reasons)),
         ("ELAPSED", lambda op: elapsed.told(op.elapsed)),
         ("MESSAGE", lambda op: op.message),
     ),
@@ -91,7 +91,7 @@ def conclude(client: SyncClient, ended: Operation, *, requested: str, well: Sequ
             count = f"{ended.failed} member{'s' if ended.failed > 1 else ''}"
             note(f"  {count} did not do it; see: {members}")
         for reason in ended.reasons:
-            note(f"  because: {reason.says} [{reason.code}]")
+            note(f"  because: {reason.message} [{reason.code}]")
         _tell_skipped(client, ended)
         raise typer.Exit(Code.REFUSED if ended.outcome == "rejected" else Code.FAILED)
     if ended.skipped:

@@ -72,7 +72,7 @@ def command_line(address: str, *words: str) -> str:
 
 def tell(problem: Problem) -> None:
     """Say why not: the reasons, who is in the way, and what could be asked instead."""
-    reasons = [(reason.code, reason.says) for reason in problem.reasons or ()] or [(problem.code, problem.detail)]
+    reasons = [(reason.code, reason.message) for reason in problem.reasons or ()] or [(problem.code, problem.detail)]
     for code, says in reasons:
         first, *more = (says or problem.title).splitlines()
         note("\n".join([f"error: {first} [{code}]", *more]))

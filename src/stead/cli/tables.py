@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.files.times import duration
-from stead.lifecycle.rows import Action, State, Transition, Trigger
+from stead.lifecycle.rows import Action, Orders, Rollback, State, Transition, Trigger
 
 type Rows = list[tuple[str, ...]]
 
@@ -17,21 +17,21 @@ TRANSITIONS = ("FROM", "TRIGGER", "BY", "TO")
 _FLAGS = {
     "forceable": "forceable",
     "hidden": "hidden",
-    "beside": "beside others",
-    "outranks": "outranks",
+    "scoped": "beside others",
+    "preempts": "preempts",
     "checked": "checked first",
-    "respec": "new spec",
-    "amends": "laid over the old one",
+    "changes_spec": "new spec",
+    "amends_spec": "amends the old one",
     "empty_only": "only when empty",
     "queues": "queues",
-    "leaves_out": "leaves out what is claimed",
+    "skips_claimed": "skips claimed members",
     "needs_reason": "needs a reason",
 }
 
 
 def states(lifecycle: Lifecycle) -> Rows:
     """A row for each state."""
-    return [(s.name, s.cls, _deadline(s), s.says) for s in lifecycle.states]
+    return [(s.name, s.cls, _deadline(s), s.description) for s in lifecycle.states]
 
 
 def actions(lifecycle: Lifecycle) -> Rows:
@@ -39,12 +39,12 @@ def actions(lifecycle: Lifecycle) -> Rows:
     return [
         (
             a.name,
-            _many(a.starts),
-            _many(a.through),
-            a.ends,
-            a.fails,
+            _many(a.source),
+            _many(a.via),
+            a.target,
+            a.on_failure,
             _undo(a),
-            _many(a.by),
+            _many(a.actors),
             ", ".join(_flags(a)),
         )
         for a in lifecycle.actions
@@ -67,33 +67,33 @@ def ordered(lifecycle: Lifecycle) -> list[Transition]:
 
 
 def _on(move: Transition) -> str:
-    """The word that makes a move: `request suspend`, `seen Running`."""
+    """The word that makes a move: `request suspend`, `observed Running`."""
     forced = " (forced)" if move.forced else ""
     return f"{move.trigger} {move.on}".strip() + forced
 
 
 def _deadline(state: State) -> str:
-    if state.expires:
-        return f"{duration(state.expires.after)}, then {state.expires.action}"
-    return duration(state.deadline) if state.deadline else ""
+    if state.expiry:
+        return f"{duration(state.expiry.after)}, then {state.expiry.action}"
+    return duration(state.timeout) if state.timeout else ""
 
 
 def _undo(action: Action) -> str:
-    if not action.undo or action.undo == "leave":
-        return action.undo
-    return f"{action.undo}, then {action.undone}"
+    if not isinstance(action.rollback, Rollback):
+        return action.rollback or ""
+    return f"{action.rollback.verb}, then {action.rollback.target}"
 
 
 def _flags(action: Action) -> Iterator[str]:
     yield from (says for name, says in _FLAGS.items() if getattr(action, name))
     if not action.joins:
         yield "does not join"
-    if action.attempts != type(action).__dataclass_fields__["attempts"].default:
+    if action.attempts != Orders().attempts:
         yield f"{action.attempts} attempt{'s' if action.attempts > 1 else ''}"
-    if action.steers:
-        yield f"steers {action.steers}"
-    if action.members:
-        yield f"members {action.members}"
+    if action.signals:
+        yield f"signal to {action.signals}"
+    if action.member_action:
+        yield f"members {action.member_action}"
     if action.spares:
         yield f"spares {_many(action.spares)}"
     if action.idle:

@@ -654,7 +654,7 @@ class LifecycleAction(Struct, frozen=True, kw_only=True):
     source: tuple[str, ...]
     via: tuple[str, ...]
     target: str
-    """Where success leads; `(back)` for where it began."""
+    """Where success leads; `(origin)` for where it began."""
     on_failure: str
     """Where failure leads; empty where it cannot fail."""
     actors: tuple[str, ...]
@@ -1146,7 +1146,7 @@ class Reason(Struct, frozen=True, kw_only=True):
 
     code: str
     """Why something is refused; stable, part of every interface."""
-    says: str
+    message: str
 
 
 class RegisteredLifecycle(Struct, frozen=True, kw_only=True):

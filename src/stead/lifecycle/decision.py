@@ -127,7 +127,7 @@ class Decision:
     """What happens. `after` is the resource as it is then; the rest is what else has to be written or sent."""
 
     after: Snapshot
-    moves: tuple[Transition, ...] = ()
+    transitions: tuple[Transition, ...] = ()
     orders: tuple[Order, ...] = ()
     timers: tuple[Timer, ...] = ()
     claims: tuple[ClaimChange, ...] = ()
@@ -148,7 +148,7 @@ class Decision:
     """What is claimed below is left out of the claim, and stays with whoever holds it."""
     beside: bool = False
     """An operation begins that the resource does not show: it runs beside others, and asks resources below."""
-    says: str = ""
+    message: str = ""
     """Why nothing was done, where the agent did not say."""
 
 
@@ -157,7 +157,7 @@ class Reason:
     """One reason of a refusal."""
 
     code: Code
-    says: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from stead.lifecycle.observation import observing_actions
 from stead.lifecycle.pace import DEFAULT, Pace
-from stead.lifecycle.rows import Action, AncestorCondition, Fold, State, StateClass, Transition, Trigger
+from stead.lifecycle.rows import Action, Aggregation, AncestorCondition, State, StateClass, Transition, Trigger
 from stead.lifecycle.table import drift, expand
 
 
@@ -24,38 +24,38 @@ class Lifecycle:
     """The declared state machine of a kind."""
 
     kind: str
-    says: str
+    description: str
     states: tuple[State, ...]
     """The first is where an object begins."""
     actions: tuple[Action, ...]
-    moves: tuple[Transition, ...] = ()
+    transitions: tuple[Transition, ...] = ()
     """Rows that no action implies."""
-    without: tuple[Transition, ...] = ()
+    excluded: tuple[Transition, ...] = ()
     """Rows that an action would imply and this kind does not have."""
     parent: str = ""
     """The kind above it in the tree."""
-    needs: tuple[AncestorCondition, ...] = ()
+    preconditions: tuple[AncestorCondition, ...] = ()
     """What its ancestors must be in for a change to be accepted."""
     members: str = ""
     """The kind of its members, for a group."""
-    fold: Fold = Fold.NONE
-    order: tuple[str, ...] = ()
+    aggregation: Aggregation = Aggregation.NONE
+    aggregation_order: tuple[str, ...] = ()
     """What the fold goes by: ties of `dominant`, badness of `worst`."""
-    drifts: tuple[str, ...] = ()
+    drift_states: tuple[str, ...] = ()
     """Settled states that an observation may lead to and from, with nobody having asked."""
-    gone: str = ""
+    on_absent: str = ""
     """Where an object goes that is seen absent without anybody having asked."""
-    broken: str = ""
+    on_broken: str = ""
     """Where an object goes that is seen broken without anybody having asked."""
-    misses: int = 3
+    absence_threshold: int = 3
     """How many looks in a row must miss an object before it counts as gone."""
-    queue_of: str = ""
+    queue_field: str = ""
     """The field of its spec or facts that has the path of another object, in whose queue its actions wait their turn.
     """
-    holds: str = ""
+    occupants: str = ""
     """The kind of what is on it without lying below it: each names it in the field of its spec that is called as this
     kind is."""
-    observed_alone: bool = True
+    observable: bool = True
     """What an agent sees of an object may be recorded by itself; false where other records have to agree with it."""
     presence: bool = False
     """Its agent connects and disconnects, with notify-ids."""
@@ -93,7 +93,7 @@ class Lifecycle:
 
     @cached_property
     def _drift(self) -> dict[tuple[str, str], Transition]:
-        return {(m.source, m.on): m for m in drift(self) if m not in self.without}
+        return {(m.source, m.on): m for m in drift(self) if m not in self.excluded}
 
     @property
     def initial(self) -> State:

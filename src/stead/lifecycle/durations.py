@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import BACK, Action, Trigger
+from stead.lifecycle.rows import ORIGIN, Action, Trigger
 from stead.lifecycle.table import way
 
 BOUNDS = tuple(0.01 * 2 ** (i / 4) for i in range(108))
@@ -76,7 +76,7 @@ def end_of(span: int) -> float:
 def key_state(lifecycle: Lifecycle, action: str, state: str) -> str:
     """The state under which it is kept how long an action takes, while a resource is in some state."""
     known = lifecycle.action(action)
-    return state if known is not None and state in known.through else UNSEEN
+    return state if known is not None and state in known.via else UNSEEN
 
 
 def well(lifecycle: Lifecycle) -> Iterator[tuple[str, str, str]]:
@@ -85,15 +85,15 @@ def well(lifecycle: Lifecycle) -> Iterator[tuple[str, str, str]]:
     Of an action without moving states, both are empty: its end is what counts.
     """
     for action in lifecycle.actions:
-        if action.steers or action.beside:
+        if action.signals or action.scoped:
             continue
-        if not action.through:
+        if not action.via:
             if action.verbs:
                 yield action.name, UNSEEN, ""
             continue
         follows = {state: target for state, target, _ in way(lifecycle, action)}
         for move in lifecycle.table:
-            if move.source not in action.through or move.on != action.name:
+            if move.source not in action.via or move.on != action.name:
                 continue
             goes_on = move.trigger in (Trigger.SUCCEEDED, Trigger.STARTED, Trigger.NEXT)
             if goes_on or (move.trigger is Trigger.CHILDREN and _wanted(action, follows[move.source], move.target)):
@@ -102,4 +102,4 @@ def well(lifecycle: Lifecycle) -> Iterator[tuple[str, str, str]]:
 
 def _wanted(action: Action, follows: str, target: str) -> bool:
     """Whether members have led their group to where it was to go."""
-    return target == follows or (follows == BACK and target != action.fails)
+    return target == follows or (follows == ORIGIN and target != action.on_failure)

@@ -8,9 +8,21 @@ recorded one also where no observation leads out by itself, such as in Failed. N
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stead.lifecycle.rows import ABSENT, BACK, BROKEN, Action, Actor, Fold, StateClass, Transition, Trigger
+from stead.lifecycle.rows import (
+    ABSENT,
+    BROKEN,
+    LEAVE,
+    ORIGIN,
+    Action,
+    Actor,
+    Aggregation,
+    Observation,
+    StateClass,
+    Transition,
+    Trigger,
+)
 
 if TYPE_CHECKING:
     from stead.lifecycle.definition import Lifecycle
@@ -18,9 +30,6 @@ if TYPE_CHECKING:
 REFRESH = "refresh"
 ACCEPT = "accept-observed"
 OBSERVING = (REFRESH, ACCEPT)
-
-PROBE = "probe"
-"""The verb of an order to observe an object."""
 
 _DESCRIPTIONS = {
     REFRESH: "Observe the object now, and record what has drifted.",
@@ -36,11 +45,11 @@ def observing_actions(lifecycle: Lifecycle) -> tuple[Action, ...]:
     """The actions, in a kind that has objects to observe or a state that follows its members; else none."""
     if is_observable(lifecycle):
         found = (_own(lifecycle, REFRESH), _own(lifecycle, ACCEPT))
-    elif lifecycle.members and lifecycle.fold in (Fold.DOMINANT, Fold.WORST):
+    elif lifecycle.members and lifecycle.aggregation in (Aggregation.DOMINANT, Aggregation.WORST):
         found = (_of_members(lifecycle, REFRESH), _of_members(lifecycle, ACCEPT))
     else:
         return ()
-    return tuple(action for action in found if action.starts)
+    return tuple(action for action in found if action.source)
 
 
 def unobservable(kind: str) -> str:
@@ -51,53 +60,53 @@ def unobservable(kind: str) -> str:
 
 def _own(lifecycle: Lifecycle, name: str) -> Action:
     """Refresh where there is an object to observe; accept only where an observation does not lead out by itself."""
-    starts = tuple(
+    source = tuple(
         state.name
         for state in lifecycle.states
         if state.cls in (StateClass.STABLE, StateClass.FINAL)
-        and state.seen != ABSENT
-        and (name == REFRESH or not state.seen)
+        and state.observed_as != ABSENT
+        and (name == REFRESH or not state.observed_as)
     )
-    return _action(name, _DESCRIPTIONS[name], starts, orders=(PROBE,))
+    return _action(name, _DESCRIPTIONS[name], source, Observation())
 
 
 def _of_members(lifecycle: Lifecycle, name: str) -> Action:
-    dominant = lifecycle.fold is Fold.DOMINANT
+    dominant = lifecycle.aggregation is Aggregation.DOMINANT
     resting = (StateClass.STABLE, StateClass.FINAL) if dominant else (StateClass.STABLE,)
-    found = (state for state in lifecycle.order if lifecycle.has_state(state))
-    starts = tuple(state for state in found if lifecycle.state(state).cls in resting)
-    return _action(name, _OF_MEMBERS[name], starts, members=name, leaves_out=dominant)
+    found = (state for state in lifecycle.aggregation_order if lifecycle.has_state(state))
+    source = tuple(state for state in found if lifecycle.state(state).cls in resting)
+    return _action(name, _OF_MEMBERS[name], source, Observation(name, skips_claimed=dominant))
 
 
-def _action(name: str, says: str, starts: tuple[str, ...], **more: Any) -> Action:
-    reason = name == ACCEPT
-    orders = more.pop("orders", ())
-    return Action(
-        name, says, starts, (), BACK, orders=orders, undo="leave", observes=True, needs_reason=reason, **more
-    )
+def _action(name: str, description: str, source: tuple[str, ...], work: Observation) -> Action:
+    return Action(name, description, source, (), ORIGIN, work=work, rollback=LEAVE, needs_reason=name == ACCEPT)
 
 
 def is_observable(lifecycle: Lifecycle) -> bool:
     """Whether an agent can tell states of the kind apart, and what it sees may be recorded by itself."""
-    seen = {state.seen for state in lifecycle.states if state.cls is not StateClass.ABSENT}
-    return lifecycle.observed_alone and bool(seen - {"", ABSENT})
+    seen = {state.observed_as for state in lifecycle.states if state.cls is not StateClass.ABSENT}
+    return lifecycle.observable and bool(seen - {"", ABSENT})
 
 
 def accepted(lifecycle: Lifecycle, source: str, seen: str) -> str:
     """The state that stands for an observation, where a user accepts it; empty where no state does."""
     if seen == BROKEN:
-        return lifecycle.broken if lifecycle.broken in lifecycle.drifts and lifecycle.broken != source else ""
-    if seen == ABSENT and lifecycle.gone and lifecycle.state(lifecycle.gone).seen == ABSENT:
-        return lifecycle.gone
+        return (
+            lifecycle.on_broken
+            if lifecycle.on_broken in lifecycle.drift_states and lifecycle.on_broken != source
+            else ""
+        )
+    if seen == ABSENT and lifecycle.on_absent and lifecycle.state(lifecycle.on_absent).observed_as == ABSENT:
+        return lifecycle.on_absent
     if seen == ABSENT:
         return ""  # a record leaves by an action that removes it
-    rests = [state.name for state in lifecycle.states if state.cls is StateClass.STABLE and state.seen == seen]
+    rests = [state.name for state in lifecycle.states if state.cls is StateClass.STABLE and state.observed_as == seen]
     return next(iter(rests), "")
 
 
 def accepted_moves(lifecycle: Lifecycle, action: Action, sights: tuple[str, ...]) -> Iterator[Transition]:
     """Where accepting leads beyond what any observation does. A group follows its members, as ever."""
-    for source in action.starts:
+    for source in action.source:
         for seen in sights if action.name == ACCEPT else ():
             target = accepted(lifecycle, source, seen)
             if target and not lifecycle.drifted(source, seen):

@@ -1,21 +1,28 @@
-"""The rows a lifecycle is written in: a state, a move, an action, and the words they use."""
+"""The rows that make up a lifecycle (states, transitions, actions), and the words they use."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
-BACK = "(back)"
-"""In place of a state: the one in which the operation began."""
+ORIGIN = "(origin)"
+"""Instead of a state: the state in which the operation began."""
 
-FAILS = "(fails)"
-"""In place of a state: wherever the action goes when it fails."""
+ON_FAILURE = "(on_failure)"
+"""Instead of a state: the state that a failure of the action leads to."""
 
 ABSENT = "absent"
-"""What an agent says of an object that is not there."""
+"""An agent's observation of an object that does not exist."""
 
 BROKEN = "broken"
-"""What an agent says of an object that is neither whole nor gone."""
+"""An agent's observation of an object that exists and is damaged."""
+
+LEAVE: Literal["leave"] = "leave"
+"""Instead of a rollback: a failed attempt stays as it is, on purpose."""
+
+PROBE = "probe"
+"""The verb of an order to observe an object."""
 
 MINUTE = 60
 HOUR = 60 * MINUTE
@@ -26,17 +33,17 @@ class StateClass(StrEnum):
     """The four classes of state."""
 
     STABLE = "stable"
-    """Stays until somebody asks for a change."""
+    """The resource stays in it until an actor requests a change."""
     TRANSITIONAL = "transitional"
-    """On the way; has a deadline and a way out on success, on failure and on silence."""
+    """A change is in progress; the state has a timeout and a way out on success, on failure and on timeout."""
     FINAL = "final"
-    """The end of the road: nothing leaves it by itself."""
+    """The end of the lifecycle: only a request leaves it."""
     ABSENT = "absent"
-    """There is no such object: before its creation, or after its record left."""
+    """The object does not exist: before its creation, or after its record was removed."""
 
 
 class Actor(StrEnum):
-    """Who may make a move. An admin may do whatever a user may."""
+    """An actor that makes transitions. An admin may do everything that a user may."""
 
     USER = "user"
     ADMIN = "admin"
@@ -48,69 +55,70 @@ class Actor(StrEnum):
 
 
 class AwaitedParty(StrEnum):
-    """Whose word a moving state waits for."""
+    """The party whose report a transitional state waits for."""
 
     AGENT = "agent"
-    """An order is out; the agent that has it reports."""
+    """An agent has an order, and reports."""
     CHILDREN = "children"
-    """Other resources are on their way: members, dependents, things to be made first."""
+    """Other resources are in transition: members, dependents, prerequisites."""
     CONTROLLER = "controller"
-    """Nobody: the controller goes on at once, unless it is held."""
+    """The controller goes on at once, unless the operation is held."""
     STEP = "step"
-    """Work of the controller's own, which it reports; after a crash it is taken up again."""
+    """The controller works on a step of its own and reports it; after a crash it starts the step again."""
 
 
 class Trigger(StrEnum):
-    """On what word a move is made."""
+    """The kinds of event that make a transition."""
 
     REQUEST = "request"
-    """Somebody asked for the action."""
+    """An actor requested the action."""
     STARTED = "started"
-    """The agent has begun."""
+    """The agent began the work."""
     SUCCEEDED = "succeeded"
-    """The agent has finished."""
+    """The agent finished the work."""
     FAILED = "failed"
-    """The agent (or the controller's own step) could not finish."""
+    """The agent, or the controller's own step, could not finish the work."""
     DECLINED = "declined"
-    """The work was checked and not begun: nothing changed."""
+    """The agent or the controller checked the work and did not begin it: nothing changed."""
     OBSERVED = "observed"
-    """The agent looked, and says what is there."""
+    """The agent observed the object."""
     ACCEPTED = "accepted"
-    """A user asked to record what the agent observes, and this is what it observed."""
+    """A user requested that the observed state becomes the recorded one, and the agent observed it."""
     NEXT = "next"
-    """The controller goes on to the next state of the action."""
+    """The controller went on to the next state of the action."""
     CHILDREN = "children"
-    """What the children amount to changed."""
+    """The aggregated state of the children changed."""
     ROLLED_BACK = "rolled_back"
-    """A failed action was taken back."""
+    """A failed action was rolled back."""
     TIMED_OUT = "timed_out"
-    """Nobody answered, not even a probe."""
+    """No report came in time, and no answer to a probe either."""
     CONNECTED = "connected"
     """An agent connected with a new notify-id."""
     DISCONNECTED = "disconnected"
-    """The agent that had connected last is gone."""
+    """The agent that connected last is gone."""
 
 
-class Fold(StrEnum):
-    """How a parent's state follows from its children."""
+class Aggregation(StrEnum):
+    """The rule by which a parent's state follows from its children."""
 
     NONE = "none"
-    """It does not."""
+    """The parent's state does not depend on its children."""
     ALL = "all"
-    """The action's end when every child reached it, its failure otherwise."""
+    """The action's target when every child reached it, its failure state otherwise."""
     DOMINANT = "dominant"
-    """The state most members have."""
+    """The state that most members are in."""
     WORST = "worst"
-    """The first of an order of badness that any child is in."""
+    """The first state, in the order of severity, that a child is in."""
     EVENTS = "events"
-    """The settled state that the timed events imply."""
+    """The stable state that the timed events imply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """A state that ends by the clock: after so many seconds the clock asks for the action."""
+    """A state that ends after a time: the clock then requests the action."""
 
     after: int
+    """Seconds."""
     action: str
 
 
@@ -120,154 +128,289 @@ class AncestorCondition:
 
     kind: str
     states: tuple[str, ...]
-    there: bool = False
-    """The ancestor has to be there at all."""
-    named: str = ""
-    """It is no ancestor, but what this field of the spec has the path of; and it counts whoever asks."""
-    only: tuple[str, ...] = ()
-    """The actions that need it; none: all."""
+    must_exist: bool = False
+    """The ancestor has to exist as a record."""
+    field: str = ""
+    """The field of the spec that has the path of the resource, where it is no ancestor; then the condition also holds
+    for requests of the controller."""
+    actions: tuple[str, ...] = ()
+    """The actions that depend on the condition; none: all."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state of a kind, with one sentence."""
+    """One state of a kind, with one sentence about it."""
 
     name: str
     cls: StateClass
-    says: str
-    deadline: int | None = None
-    """Seconds that a moving state may last before the object is probed."""
+    description: str
+    timeout: int | None = None
+    """Seconds that a transitional state may last before an agent probes the object."""
     awaits: AwaitedParty = AwaitedParty.AGENT
-    """Whose word a moving state waits for; without meaning for the other classes."""
-    seen: str = ""
-    """What an agent says when the provider agrees with this state; empty where no look at the provider can tell."""
-    asks: str = ""
-    """In a state that awaits children: what is asked of them, if not what the action says."""
-    fails: str = ""
-    """Where failure and silence in this moving state lead, if not where the action says."""
+    """The party whose report a transitional state waits for; without meaning for the other classes."""
+    observed_as: str = ""
+    """The observation that agrees with this state; empty where no observation can tell."""
+    member_action: str = ""
+    """For a state that awaits children: the action that they get, if it is not the member action of the action."""
+    on_failure: str = ""
+    """The state that failure and timeout in this transitional state lead to, if the action's is not the one."""
     probe_first: bool = False
-    """An action that starts here looks at the object before it acts on it."""
-    still: bool = False
-    """It hardly changes by itself, and is looked at seldom."""
-    expires: Expiry | None = None
+    """An action that starts here begins with an observation of the object."""
+    rarely_changes: bool = False
+    """The object hardly changes by itself, so agents observe it seldom."""
+    expiry: Expiry | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Transition:
-    """One edge: on what word, by whom, from where to where."""
+    """One edge: source, trigger, actor and target."""
 
     source: str
     trigger: Trigger
     on: str
-    """The action the word is about; for `seen` what was seen; for `children` and presence whatever names the row."""
+    """The action of the trigger; for `observed` the observation; for `children` and presence the name of the row."""
     actor: Actor
     target: str
     forced: bool = False
     """Only a forced request makes it."""
     contended: bool = False
-    """Declared: more than one actor may leave the source state, and whoever comes first wins."""
+    """Declared: several actors may leave the source state, and the first one wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """The action is work of an agent, in one order or several, one after the other."""
+
+    verbs: tuple[str, ...] = ()
+    """None: one order, with the action's name as its verb."""
+    attempts: int = 3
+    """How often the order runs before a probe that shows no change counts as failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAction:
+    """The action of a group is another action of its members."""
+
+    action: str
+    skips_claimed: bool = False
+    """The claim leaves out members that other operations have claims on, and the action skips them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """The action is no operation of its own but a signal to the running operation of another action."""
+
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedOperation:
+    """The action runs beside others: an intention on the resource, exclusive on the path below it in the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The action observes the object, and does nothing else; for a group it observes the members."""
+
+    member_action: str = ""
+    skips_claimed: bool = False
+
+
+Work = Orders | MemberAction | Signal | ScopedOperation | Observation
+"""What an action does, besides the change of state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """A failed attempt is rolled back."""
+
+    verb: str
+    """The order that does it (`probe`: an observation decides), or for a group the action of the members."""
+    target: str = ORIGIN
+    """The state that a completed rollback leads to."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecChange:
+    """The action brings a new spec: the resource's when the action succeeded, dropped when it was rolled back."""
+
+    amends: bool = False
+    """The new fields are laid over the spec instead of replacing it."""
+
+
+class ConflictPolicy(StrEnum):
+    """What happens to a request while another operation has the claim."""
+
+    REJECT = "reject"
+    QUEUE = "queue"
+    """The request waits its turn, unless the caller says otherwise."""
+    PREEMPT = "preempt"
+    """The action takes over from the running operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What somebody may ask for, and how it goes."""
+    """An action that actors request, and the way it goes."""
 
     name: str
-    says: str
-    starts: tuple[str, ...]
-    through: tuple[str, ...]
-    """The moving states on the way. None: the state stays as it is until the work is done."""
-    ends: str
-    """Where success leads; `BACK` for where it began."""
-    fails: str = ""
-    """Where failure leads; empty where the action cannot fail."""
-    by: tuple[Actor, ...] = (Actor.USER,)
-    orders: tuple[str, ...] | None = None
-    """The verbs an agent is told, one after the other. None: one verb, the action's name."""
-    undo: str = ""
-    """The verb that takes a failed attempt back; `probe` where a look decides; `leave` where nobody is to."""
-    undone: str = BACK
-    """Where a completed undo leads."""
-    silent: str = FAILS
-    """Where silence leads, after a probe that nobody answered."""
-    attempts: int = 3
-    """How often the order is run before a probe that shows no change counts as failure."""
-    members: str = ""
-    """For a group: the action asked of its members."""
+    description: str
+    source: tuple[str, ...]
+    """The states in which it may start."""
+    via: tuple[str, ...]
+    """The transitional states on its way. None: the state stays as it is until the work is done."""
+    target: str
+    """The state that success leads to; `ORIGIN` for the one in which the operation began."""
+    on_failure: str = ""
+    """The state that failure leads to; empty where the action cannot fail."""
+    on_timeout: str = ON_FAILURE
+    """The state that a timeout leads to, after a probe without an answer."""
+    actors: tuple[Actor, ...] = (Actor.USER,)
+    work: Work | None = Orders()
+    """None: the change of state is all, or its states await the controller or children."""
+    rollback: Rollback | Literal["leave"] | None = None
+    """What becomes of a failed attempt; `leave`: on purpose nothing. None: there is nothing to roll back."""
+    spec_change: SpecChange | None = None
+    conflict: ConflictPolicy = ConflictPolicy.REJECT
+    joins: bool = True
+    """A second request for the same action joins the running operation."""
     idle: tuple[str, ...] = ()
     """States in which the action succeeds and does nothing."""
-    joins: bool = True
-    """The same action asked again joins the running operation."""
-    steers: str = ""
-    """Not an operation of its own: a word to the running operation of this action."""
     forceable: bool = False
     hidden: bool = False
-    """The visible state stays; one request is accepted meanwhile and runs afterwards."""
-    beside: bool = False
-    """Runs beside others: intention on the resource, exclusive on the path below it that the request names."""
-    outranks: bool = False
-    """Takes over from whatever operation is running."""
+    """The visible state stays; the resource accepts one request meanwhile, which runs afterwards."""
     checked: bool = False
-    """Its work begins with a check that may say no; then nothing has changed and the state is as before."""
+    """The work begins with a check that may decline; then nothing has changed and the state is as before."""
     spares: tuple[str, ...] = ()
-    """It begins with a look, and does nothing to what is seen so."""
-    respec: bool = False
-    """It brings a new spec, which becomes the resource's when it is done and is dropped when it is undone."""
-    amends: bool = False
-    """What it brings is laid over the spec that there is, instead of taking its place."""
+    """The work begins with an observation, and does nothing to an object that is observed in one of these states."""
     empty_only: bool = False
-    """Refused while the resource has children."""
-    queues: bool = False
-    """On conflict the request waits its turn, unless the caller says otherwise."""
-    leaves_out: bool = False
-    """For a group: what is claimed below it is left out of its claim, and members there are skipped."""
+    """Rejected while the resource has children."""
     claims: str = ""
     """The field of the request's spec, or of the known facts or spec, with the path of another object that the action
     claims as well."""
-    observes: bool = False
-    """Its work is to observe the object, and nothing else."""
     needs_reason: bool = False
-    """The caller has to say why; the journal keeps it."""
+    """The caller has to give a reason; the journal keeps it."""
 
     @property
     def verbs(self) -> tuple[str, ...]:
         """The orders to an agent, in sequence."""
-        return (self.name,) if self.orders is None else self.orders
+        match self.work:
+            case Orders(verbs):
+                return verbs or (self.name,)
+            case Observation(""):
+                return (PROBE,)
+        return ()
+
+    @property
+    def attempts(self) -> int:
+        """How often its orders run before a probe that shows no change counts as failure."""
+        return self.work.attempts if isinstance(self.work, Orders) else Orders().attempts
+
+    @property
+    def member_action(self) -> str:
+        """For a group: the action of its members; else empty."""
+        match self.work:
+            case MemberAction(action) | Observation(action):
+                return action
+        return ""
+
+    @property
+    def skips_claimed(self) -> bool:
+        """Whether members that other operations have claims on are left out of the claim and skipped."""
+        return isinstance(self.work, MemberAction | Observation) and self.work.skips_claimed
+
+    @property
+    def signals(self) -> str:
+        """The action whose running operation it is a signal to; empty for an operation of its own."""
+        return self.work.action if isinstance(self.work, Signal) else ""
+
+    @property
+    def scoped(self) -> bool:
+        """Whether it runs beside others, with a claim on a path below the resource."""
+        return isinstance(self.work, ScopedOperation)
+
+    @property
+    def observes(self) -> bool:
+        """Whether it observes the object, and does nothing else."""
+        return isinstance(self.work, Observation)
+
+    @property
+    def rollback_verb(self) -> str:
+        """The verb that rolls a failed attempt back; empty where none does."""
+        return self.rollback.verb if isinstance(self.rollback, Rollback) else ""
+
+    @property
+    def rollback_target(self) -> str:
+        """The state that a completed rollback leads to."""
+        return self.rollback.target if isinstance(self.rollback, Rollback) else ORIGIN
+
+    @property
+    def changes_spec(self) -> bool:
+        """Whether it brings a new spec."""
+        return self.spec_change is not None
+
+    @property
+    def amends_spec(self) -> bool:
+        """Whether its spec is laid over the resource's."""
+        return self.spec_change is not None and self.spec_change.amends
+
+    @property
+    def queues(self) -> bool:
+        """Whether its requests wait their turn, unless the caller says otherwise."""
+        return self.conflict is ConflictPolicy.QUEUE
+
+    @property
+    def preempts(self) -> bool:
+        """Whether it takes over from the running operation."""
+        return self.conflict is ConflictPolicy.PREEMPT
 
 
-def absent(name: str, says: str) -> State:
-    """There is no such object."""
-    return State(name, StateClass.ABSENT, says, seen=ABSENT)
+def absent(name: str, description: str) -> State:
+    """A state of an object that does not exist."""
+    return State(name, StateClass.ABSENT, description, observed_as=ABSENT)
 
 
 def stable(
     name: str,
-    says: str,
+    description: str,
     *,
-    seen: str | None = None,
+    observed_as: str | None = None,
     probe_first: bool = False,
-    still: bool = False,
-    expires: Expiry | None = None,
+    rarely_changes: bool = False,
+    expiry: Expiry | None = None,
 ) -> State:
-    """A settled state; an agent sees it under its own name unless `seen` says otherwise."""
+    """A stable state; agents observe it under its own name unless `observed_as` says otherwise."""
     return State(
         name,
         StateClass.STABLE,
-        says,
-        seen=name if seen is None else seen,
+        description,
+        observed_as=name if observed_as is None else observed_as,
         probe_first=probe_first,
-        still=still,
-        expires=expires,
+        rarely_changes=rarely_changes,
+        expiry=expiry,
     )
 
 
 def transitional(
-    name: str, says: str, deadline: int, awaits: AwaitedParty = AwaitedParty.AGENT, *, asks: str = "", fails: str = ""
+    name: str,
+    description: str,
+    timeout: int,
+    awaits: AwaitedParty = AwaitedParty.AGENT,
+    *,
+    member_action: str = "",
+    on_failure: str = "",
 ) -> State:
-    """A moving state with its deadline in seconds."""
-    return State(name, StateClass.TRANSITIONAL, says, deadline=deadline, awaits=awaits, asks=asks, fails=fails)
+    """A transitional state with its timeout in seconds."""
+    return State(
+        name,
+        StateClass.TRANSITIONAL,
+        description,
+        timeout=timeout,
+        awaits=awaits,
+        member_action=member_action,
+        on_failure=on_failure,
+    )
 
 
-def final(name: str, says: str, *, seen: str = ABSENT) -> State:
-    """A final state; at the provider there is nothing left, unless `seen` says otherwise."""
-    return State(name, StateClass.FINAL, says, seen=seen)
+def final(name: str, description: str, *, observed_as: str = ABSENT) -> State:
+    """A final state; at the provider the object is gone, unless `observed_as` says otherwise."""
+    return State(name, StateClass.FINAL, description, observed_as=observed_as)

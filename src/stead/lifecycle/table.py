@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 from stead.lifecycle.observation import accepted_moves
 from stead.lifecycle.rows import (
     ABSENT,
-    BACK,
     BROKEN,
-    FAILS,
+    ON_FAILURE,
+    ORIGIN,
     Action,
     Actor,
+    Aggregation,
     AwaitedParty,
-    Fold,
     State,
     StateClass,
     Transition,
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 def expand(lifecycle: Lifecycle) -> tuple[Transition, ...]:
     """Every move of a lifecycle, sorted, each once."""
     moves = {move for action in lifecycle.actions for move in _of_action(lifecycle, action)}
-    moves |= set(drift(lifecycle)) | set(_of_fold(lifecycle)) | set(lifecycle.moves)
-    return tuple(sorted(moves - set(lifecycle.without)))
+    moves |= set(drift(lifecycle)) | set(_of_fold(lifecycle)) | set(lifecycle.transitions)
+    return tuple(sorted(moves - set(lifecycle.excluded)))
 
 
 def resolve(action: Action, target: str, origins: tuple[str, ...], state: State | None = None) -> tuple[str, ...]:
     """The states a target may stand for: itself, or where the operation began, or where it fails."""
-    if target == FAILS:
-        target = (state.fails if state else "") or action.fails
-    if target == BACK:
+    if target == ON_FAILURE:
+        target = (state.on_failure if state else "") or action.on_failure
+    if target == ORIGIN:
         return origins
     return (target,) if target else ()
 
@@ -62,29 +62,29 @@ def way(lifecycle: Lifecycle, action: Action) -> Iterator[tuple[str, str, bool]]
     Consecutive states that await an agent belong to one order (requested, then under way), so all of them are
     followed by the same state.
     """
-    states = [lifecycle.state(name) for name in action.through]
+    states = [lifecycle.state(name) for name in action.via]
     for i, state in enumerate(states):
         after = i + 1
         if state.awaits is AwaitedParty.AGENT:
             while after < len(states) and states[after].awaits is AwaitedParty.AGENT:
                 after += 1
         last = after == len(states)
-        yield state.name, action.ends if last else states[after].name, last
+        yield state.name, action.target if last else states[after].name, last
 
 
 def _of_action(lc: Lifecycle, action: Action) -> Iterator[Transition]:
     yield from _requests(lc, action)
     if action.observes:
         yield from accepted_moves(lc, action, observations(lc))
-    if action.steers or action.beside or action.observes:
+    if action.signals or action.scoped or action.observes:
         return
     origins = _origins(lc, action)
-    if not action.through:
+    if not action.via:
         for start in origins:
-            if action.members:
-                yield from _children(lc, action, lc.state(start), action.ends, True, (start,))
+            if action.member_action:
+                yield from _children(lc, action, lc.state(start), action.target, True, (start,))
             elif action.verbs:
-                yield from _reports(lc, action, lc.state(start), action.ends, (start,))
+                yield from _reports(lc, action, lc.state(start), action.target, (start,))
                 yield from _clock(action, lc.state(start), (start,))
     for name, follows, last in way(lc, action):
         state = lc.state(name)
@@ -96,27 +96,27 @@ def _of_action(lc: Lifecycle, action: Action) -> Iterator[Transition]:
             yield from _steps(lc, action, state, follows, last, origins)
         if state.awaits is not AwaitedParty.CHILDREN:
             yield from _clock(action, state, origins)
-    for here, there in zip(action.through, action.through[1:], strict=False):
+    for here, there in zip(action.via, action.via[1:], strict=False):
         if lc.state(here).awaits is lc.state(there).awaits is AwaitedParty.AGENT:
             yield Transition(here, Trigger.STARTED, action.name, Actor.AGENT, there)
-    if action.undo and action.undo != "leave":
-        for target in resolve(action, action.undone, origins):
-            if target != action.fails:
-                yield Transition(action.fails, Trigger.ROLLED_BACK, action.name, Actor.CONTROLLER, target)
+    if action.rollback_verb:
+        for target in resolve(action, action.rollback_target, origins):
+            if target != action.on_failure:
+                yield Transition(action.on_failure, Trigger.ROLLED_BACK, action.name, Actor.CONTROLLER, target)
 
 
 def _origins(lc: Lifecycle, action: Action) -> tuple[str, ...]:
-    """The states in which an operation of the action can have begun, as far as `BACK` may lead there."""
+    """The states in which an operation of the action can have begun, as far as `ORIGIN` may lead there."""
     forced = tuple(s.name for s in lc.states if _forceable_from(lc, action, s))
-    return tuple(dict.fromkeys((*action.starts, *forced)))
+    return tuple(dict.fromkeys((*action.source, *forced)))
 
 
 def _forceable_from(lc: Lifecycle, action: Action, state: State) -> bool:
     """Force skips the check of the state, where there is something to act on; out of a final state it only ends."""
-    if not action.forceable or state.name in (*action.starts, *action.idle) or state.seen == ABSENT:
+    if not action.forceable or state.name in (*action.source, *action.idle) or state.observed_as == ABSENT:
         return False
     if state.cls is StateClass.FINAL:
-        return lc.has_state(action.ends) and lc.state(action.ends).cls in (StateClass.FINAL, StateClass.ABSENT)
+        return lc.has_state(action.target) and lc.state(action.target).cls in (StateClass.FINAL, StateClass.ABSENT)
     return state.cls is StateClass.STABLE
 
 
@@ -124,29 +124,29 @@ def _requests(lc: Lifecycle, action: Action) -> Iterator[Transition]:
     first = entry(action)
     if not first:
         return
-    for actor in action.by:
-        for start in action.starts:
+    for actor in action.actors:
+        for start in action.source:
             yield Transition(start, Trigger.REQUEST, action.name, actor, first)
         for state in lc.states:
             if _forceable_from(lc, action, state):
                 yield Transition(state.name, Trigger.REQUEST, action.name, actor, first, forced=True)
-            if action.outranks and _outranked(action, state):
+            if action.preempts and _outranked(action, state):
                 yield Transition(state.name, Trigger.REQUEST, action.name, actor, first)
     for state in lc.states:
-        if state.expires is not None and state.expires.action == action.name:
+        if state.expiry is not None and state.expiry.action == action.name:
             yield Transition(state.name, Trigger.REQUEST, action.name, Actor.CLOCK, first)
 
 
 def entry(action: Action) -> str:
     """The state that an accepted request leads to at once; empty where the request itself moves nothing."""
-    if action.through:
-        return action.through[0]
-    works = action.verbs or action.members or action.steers or action.beside
-    return "" if works else action.ends
+    if action.via:
+        return action.via[0]
+    works = action.verbs or action.member_action or action.signals or action.scoped
+    return "" if works else action.target
 
 
 def _outranked(action: Action, state: State) -> bool:
-    return state.cls is StateClass.TRANSITIONAL and state.name not in (*action.through, *action.starts)
+    return state.cls is StateClass.TRANSITIONAL and state.name not in (*action.via, *action.source)
 
 
 def _reports(
@@ -156,7 +156,7 @@ def _reports(
     source = state.name
     for target in resolve(action, follows, origins):
         yield Transition(source, Trigger.SUCCEEDED, action.name, Actor.AGENT, target)
-    for target in resolve(action, FAILS, origins, state):
+    for target in resolve(action, ON_FAILURE, origins, state):
         yield Transition(source, Trigger.FAILED, action.name, Actor.AGENT, target)
     if action.checked:
         for target in origins:
@@ -170,20 +170,24 @@ def _reports(
 
 def truth(lc: Lifecycle, action: Action, origin: str, follows: str, seen: str, state: State) -> str:
     """Where an observation leads a resource that was on its way: to what is true, or to failure."""
-    follows = origin if follows == BACK else follows
+    follows = origin if follows == ORIGIN else follows
     # Where others go on, and nothing shows that they do, all that can be seen is the end.
-    shows = lc.state(follows).seen or lc.state(follows).cls is not StateClass.TRANSITIONAL or action.ends == BACK
-    if lc.state(follows if shows else action.ends).seen == seen:
+    shows = (
+        lc.state(follows).observed_as
+        or lc.state(follows).cls is not StateClass.TRANSITIONAL
+        or action.target == ORIGIN
+    )
+    if lc.state(follows if shows else action.target).observed_as == seen:
         return follows
     was_there = lc.state(origin).cls is not StateClass.ABSENT
-    if was_there and lc.state(origin).seen == seen:
+    if was_there and lc.state(origin).observed_as == seen:
         return origin
-    for name in lc.drifts:
-        if lc.state(name).seen == seen:
+    for name in lc.drift_states:
+        if lc.state(name).observed_as == seen:
             return name
-    if seen == ABSENT and was_there and lc.gone and lc.state(origin).seen != ABSENT:
-        return lc.gone
-    targets = resolve(action, FAILS, (origin,), state)
+    if seen == ABSENT and was_there and lc.on_absent and lc.state(origin).observed_as != ABSENT:
+        return lc.on_absent
+    targets = resolve(action, ON_FAILURE, (origin,), state)
     return targets[0] if targets else ""
 
 
@@ -191,8 +195,8 @@ def _children(
     lc: Lifecycle, action: Action, state: State, follows: str, last: bool, origins: tuple[str, ...]
 ) -> Iterator[Transition]:
     """What the children amount to, in a state that waits for them."""
-    targets = {*resolve(action, follows, origins), *resolve(action, FAILS, origins, state)}
-    if last and action.members and lc.fold is Fold.DOMINANT:
+    targets = {*resolve(action, follows, origins), *resolve(action, ON_FAILURE, origins, state)}
+    if last and action.member_action and lc.aggregation is Aggregation.DOMINANT:
         targets |= set(settled_of(lc))
     for target in targets - {state.name}:
         yield Transition(state.name, Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
@@ -205,38 +209,38 @@ def _steps(
     lc: Lifecycle, action: Action, state: State, follows: str, last: bool, origins: tuple[str, ...]
 ) -> Iterator[Transition]:
     """The controller's own step."""
-    implied = settled_of(lc) if last and lc.fold is Fold.EVENTS and action.respec else ()
+    implied = settled_of(lc) if last and lc.aggregation is Aggregation.EVENTS and action.changes_spec else ()
     for target in implied or resolve(action, follows, origins):
         yield Transition(state.name, Trigger.NEXT, action.name, Actor.CONTROLLER, target)
     if action.checked:
         for target in origins:
             yield Transition(state.name, Trigger.DECLINED, action.name, Actor.CONTROLLER, target)
-    for target in resolve(action, FAILS, origins, state):
+    for target in resolve(action, ON_FAILURE, origins, state):
         yield Transition(state.name, Trigger.FAILED, action.name, Actor.CONTROLLER, target)
 
 
 def _clock(action: Action, state: State, origins: tuple[str, ...]) -> Iterator[Transition]:
-    for target in resolve(action, state.fails or action.silent, origins):
+    for target in resolve(action, state.on_failure or action.on_timeout, origins):
         if target != state.name:
             yield Transition(state.name, Trigger.TIMED_OUT, action.name, Actor.CLOCK, target)
 
 
 def observations(lc: Lifecycle) -> tuple[str, ...]:
     """All that an agent can say it saw; nothing, for a kind that is not at any provider."""
-    seen = tuple(dict.fromkeys(s.seen for s in lc.states if s.seen and s.cls is not StateClass.ABSENT))
+    seen = tuple(dict.fromkeys(s.observed_as for s in lc.states if s.observed_as and s.cls is not StateClass.ABSENT))
     return (*dict.fromkeys((*seen, ABSENT, BROKEN)),) if seen else ()
 
 
 def drift(lc: Lifecycle) -> Iterator[Transition]:
     """Things change at the provider though nobody asked."""
-    yield from (move for move in lc.moves if move.trigger is Trigger.OBSERVED)
-    for name in lc.drifts:
+    yield from (move for move in lc.transitions if move.trigger is Trigger.OBSERVED)
+    for name in lc.drift_states:
         state = lc.state(name)
         for seen in observations(lc):
-            if seen == state.seen:
+            if seen == state.observed_as:
                 continue
-            there = [t for t in lc.drifts if lc.state(t).seen == seen]
-            unasked = {ABSENT: lc.gone, BROKEN: lc.broken}.get(seen, "")
+            there = [t for t in lc.drift_states if lc.state(t).observed_as == seen]
+            unasked = {ABSENT: lc.on_absent, BROKEN: lc.on_broken}.get(seen, "")
             for target in [unasked] if unasked else there:
                 if target != name:
                     yield Transition(name, Trigger.OBSERVED, seen, Actor.AGENT, target)
@@ -245,10 +249,10 @@ def drift(lc: Lifecycle) -> Iterator[Transition]:
 def _of_fold(lc: Lifecycle) -> Iterator[Transition]:
     """A parent whose state follows its children, with no operation of its own; also out of a final one, which says no
     more than that most of them are in it."""
-    if lc.fold is Fold.DOMINANT:
+    if lc.aggregation is Aggregation.DOMINANT:
         free = settled_of(lc)
-    elif lc.fold is Fold.WORST:
-        free = lc.order
+    elif lc.aggregation is Aggregation.WORST:
+        free = lc.aggregation_order
     else:
         return
     for source in free:
@@ -259,4 +263,6 @@ def _of_fold(lc: Lifecycle) -> Iterator[Transition]:
 
 def settled_of(lc: Lifecycle) -> tuple[str, ...]:
     """The states of the fold's order in which a parent can rest."""
-    return tuple(s for s in lc.order if lc.has_state(s) and lc.state(s).cls is not StateClass.TRANSITIONAL)
+    return tuple(
+        s for s in lc.aggregation_order if lc.has_state(s) and lc.state(s).cls is not StateClass.TRANSITIONAL
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import BACK
+from stead.lifecycle.rows import ORIGIN
 from stead.lifecycle.snapshot import Phase, Snapshot
 
 NONE = "None"
@@ -25,5 +25,5 @@ def target_of(lifecycle: Lifecycle, snapshot: Snapshot) -> Target:
     if op is None or op.phase is Phase.ROLLING_BACK:
         return Target()
     action = lifecycle.action(op.action)
-    ends = action.ends if action is not None else BACK
-    return Target(op.action.capitalize(), op.origin if ends == BACK else ends)
+    ends = action.target if action is not None else ORIGIN
+    return Target(op.action.capitalize(), op.origin if ends == ORIGIN else ends)

@@ -36,10 +36,10 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, RunningTimer]:
             pace.custody if work.taken else pace.resend, snap.fence
         )
     if op is None:
-        if state.cls is StateClass.TRANSITIONAL and state.deadline:
-            found["deadline"] = RunningTimer(state.deadline, state.name)
-        elif state.expires is not None:
-            found["expiry"] = RunningTimer(pace.retention or state.expires.after, state.name)
+        if state.cls is StateClass.TRANSITIONAL and state.timeout:
+            found["deadline"] = RunningTimer(state.timeout, state.name)
+        elif state.expiry is not None:
+            found["expiry"] = RunningTimer(pace.retention or state.expiry.after, state.name)
         return found
     since = (state.name, op.action, op.phase, op.step)
     if op.phase is Phase.FENCING:
@@ -55,7 +55,7 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, RunningTimer]:
     elif op.phase is Phase.ACTING:
         # While a hidden operation acts, the state shows another one, which waits for it.
         moving = state.cls is StateClass.TRANSITIONAL and snap.hidden is None
-        found["deadline"] = RunningTimer((state.deadline if moving else None) or pace.unseen_work, since)
+        found["deadline"] = RunningTimer((state.timeout if moving else None) or pace.unseen_work, since)
         if moving and state.awaits is AwaitedParty.CONTROLLER and (snap.connected or not _welcomes(lc, op)):
             found["next"] = RunningTimer(0, since)
         if moving and state.awaits is AwaitedParty.STEP:

@@ -123,7 +123,7 @@ def compile_decision(
         "spec": respec,
         "delete_row": cls is StateClass.ABSENT and after.operation is None,
         "is_gone": cls in (StateClass.ABSENT, StateClass.FINAL) and after.operation is None,
-        "is_transition": bool(decision.moves),
+        "is_transition": bool(decision.transitions),
         "expand_members": expand,
     }
     if decision.orders:
@@ -159,19 +159,19 @@ def _start_timers(lifecycle: Lifecycle, before: Snapshot | None, decision: Decis
 
 def observation_interval(lifecycle: Lifecycle, state: str) -> int:
     """Seconds between two observations of a resource that rests in a state."""
-    return lifecycle.pace.still if lifecycle.state(state).still else lifecycle.pace.look
+    return lifecycle.pace.still if lifecycle.state(state).rarely_changes else lifecycle.pace.look
 
 
 def _drifts(lifecycle: Lifecycle, after: Snapshot) -> bool:
     """Whether an observation could find drift."""
-    return after.operation is None and after.hidden is None and after.state in lifecycle.drifts
+    return after.operation is None and after.hidden is None and after.state in lifecycle.drift_states
 
 
 def _lines(before: Snapshot, decision: Decision, note: JournalNote | None, begins: bool) -> list[dict[str, Any]]:
     """What the journal tells: every move, and, in a line whose state stays, whatever else has to be known."""
     lines: list[dict[str, Any]] = [
         {"trigger": m.trigger, "word": m.on, "actor": m.actor, "source": m.source, "target": m.target}
-        for m in decision.moves
+        for m in decision.transitions
     ]
     if note is not None and note.cancels:
         lines.insert(0, _line(before, note.trigger, note.word, note.actor, _of(before, note.cancels) or "was"))

@@ -167,7 +167,7 @@ class Admission:
 
     async def _leave(self, head: Mapping[str, Any], outcome: Outcome, refusal: Rejection | None = None) -> bool:
         """It ends without having begun; that it is out of the queue is true also if somebody else was faster."""
-        reasons = [{"code": r.code, "says": r.says} for r in refusal.reasons] if refusal is not None else []
+        reasons = [{"code": r.code, "says": r.message} for r in refusal.reasons] if refusal is not None else []
         await self.store.queues.leave(head["operation"], outcome, reasons, head["principal"], head["actor"])
         return True
 
@@ -189,8 +189,8 @@ class Admission:
     ) -> Rejection | Accepted | None:
         """Of a group: what its members say to it, where none would act; decided once per class of members."""
         action, member = lifecycle.action(request.action), self.executor.kinds.get(lifecycle.members)
-        known = member.action(action.members) if action is not None and member is not None else None
-        if action is None or member is None or makes(member, action.members) or not (known or action.observes):
+        known = member.action(action.member_action) if action is not None and member is not None else None
+        if action is None or member is None or makes(member, action.member_action) or not (known or action.observes):
             return None
         row = await self.store.resources.read(request.path)
         if row is None or row.kind != lifecycle.kind:
@@ -198,10 +198,16 @@ class Admission:
         classes = by_class(await member_classes(self.store, lifecycle, request.path, request.failed_of))
         answer = decide(lifecycle, Group(row.snapshot, member, classes), request.event(authorized.caller))
         if not isinstance(answer, Rejection):
-            return _accepted(request, "", no_change=True) if answer.parent.ended and not answer.parent.moves else None
+            return (
+                _accepted(request, "", no_change=True)
+                if answer.parent.ended and not answer.parent.transitions
+                else None
+            )
         if answer.code is not Code.NO_MEMBER:
             return answer if answer.code in (Code.WRONG_STATE, Code.UNKNOWN_ACTION) else None
-        holders = tuple((await self.store.claims.find_held_below(request.path)).values()) if action.leaves_out else ()
+        holders = (
+            tuple((await self.store.claims.find_held_below(request.path)).values()) if action.skips_claimed else ()
+        )
         if holders and may_wait(lifecycle, request.event(authorized.caller)):
             return None
         return replace(answer, holder=holders[0], holders=holders) if holders else answer
@@ -298,7 +304,7 @@ class Admission:
         op = decision.after.operation or decision.after.hidden
         if decision.beside:
             return _accepted(request, str(begin.id))
-        if decision.moves and any(ended.id == str(begin.id) for ended in decision.ended):
+        if decision.transitions and any(ended.id == str(begin.id) for ended in decision.ended):
             return _accepted(request, str(begin.id))  # begun and ended at once
         if op is not None and op.id != str(begin.id):
             return await self._kept(request, authorized, _accepted(request, op.id))  # a word to what was under way
@@ -333,7 +339,7 @@ class Admission:
         self, about: Mapping[str, Any], principal: str, word: str, actor: Actor, refusal: Rejection
     ) -> None:
         """Put a refusal into the journal."""
-        reasons = {"reasons": [{"code": r.code, "says": r.says} for r in refusal.reasons]}
+        reasons = {"reasons": [{"code": r.code, "says": r.message} for r in refusal.reasons]}
         await self.store.journal.append_rejection(
             about["path"], about["kind"], principal, word, actor, refusal.state, reasons
         )
@@ -353,4 +359,4 @@ def _missing(lifecycle: Lifecycle, request: ActionRequest, refusal: Rejection) -
     action, initial = lifecycle.action(request.action), lifecycle.initial
     if refusal.state != initial.name or initial.cls is not StateClass.ABSENT:
         return False
-    return action is not None and refusal.state not in action.starts
+    return action is not None and refusal.state not in action.source

@@ -51,9 +51,9 @@ class OperationCommands:
     def _not_theirs(self, record: Mapping[str, Any], word: str, actor: Actor) -> Rejection | None:
         """Of one that waits: whoever may ask for the action may also do this, and an admin may always."""
         action = self.executor.kinds[record["kind"]].action(record["action"])
-        if action is None or actor is Actor.ADMIN or any(acts_as(actor, by) for by in action.by):
+        if action is None or actor is Actor.ADMIN or any(acts_as(actor, by) for by in action.actors):
             return None
-        says = f"to {word} {action.name} is for {' or '.join(action.by)}, not for {actor}"
+        says = f"to {word} {action.name} is for {' or '.join(action.actors)}, not for {actor}"
         return Rejection((Reason(Code.NOT_THE_ACTOR, says),), "")
 
     async def cancel(self, operation: UUID, authorized: Authorized) -> Accepted | Rejection | NotFound:
@@ -126,7 +126,7 @@ class OperationCommands:
         lifecycle = self.executor.kinds.get(record["kind"])
         action = lifecycle.action(record["action"]) if lifecycle is not None else None
         member = self.executor.kinds.get(lifecycle.members) if lifecycle is not None else None
-        return action is not None and member is not None and makes(member, action.members)
+        return action is not None and member is not None and makes(member, action.member_action)
 
 
 def _accepted_of(record: Mapping[str, Any], **how: Any) -> Accepted:

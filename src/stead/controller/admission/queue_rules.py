@@ -24,16 +24,18 @@ def may_wait(lifecycle: Lifecycle, request: Request) -> bool:
 def lines_up(lifecycle: Lifecycle, request: Request) -> bool:
     """Whether a request stands behind those that wait already. What outranks others does not."""
     action = lifecycle.action(request.action)
-    return action is None or not action.outranks
+    return action is None or not action.preempts
 
 
 async def find_queue(store: Store, lifecycle: Lifecycle, path: str, spec: Mapping[str, Any]) -> str:
     """The path of the object in whose queue an action waits."""
-    return queue_of(lifecycle, path, spec, await store.resources.read(path)) if lifecycle.queue_of else path
+    return queue_of(lifecycle, path, spec, await store.resources.read(path)) if lifecycle.queue_field else path
 
 
 def queue_of(lifecycle: Lifecycle, path: str, spec: Mapping[str, Any], row: Row | None) -> str:
     """The same, where the resource was read: what is asked for counts first, then what is there, then the spec."""
     facts, known = (row.facts or {}, row.spec) if row is not None else ({}, {})
-    named = next((said[lifecycle.queue_of] for said in (spec, facts, known) if lifecycle.queue_of in said), None)
+    named = next(
+        (said[lifecycle.queue_field] for said in (spec, facts, known) if lifecycle.queue_field in said), None
+    )
     return named if isinstance(named, str) and _PATH.fullmatch(named) else path

@@ -57,7 +57,7 @@ class ServedLanes:
 
     def _at_site(self, lifecycle: Lifecycle) -> bool:
         return lifecycle.presence or any(
-            self.kinds[need.kind].presence for need in lifecycle.needs if need.kind in self.kinds
+            self.kinds[need.kind].presence for need in lifecycle.preconditions if need.kind in self.kinds
         )
 
     async def _unserved(self, lanes: Collection[str]) -> list[str]:

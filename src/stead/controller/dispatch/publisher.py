@@ -23,8 +23,7 @@ from stead.controller.execution.executor import Applied, TransitionExecutor, Tra
 from stead.controller.execution.request_context import NOWHERE
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Report, Take
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import AwaitedParty, Trigger
+from stead.lifecycle.rows import PROBE, AwaitedParty, Trigger
 from stead.store import Row
 from stead.store.commit import CommitResult, Custody
 from stead.telemetry import metrics, tracing
@@ -147,10 +146,8 @@ def _allowed(lifecycle: Lifecycle, verb: str) -> int:
     """Seconds that an order of a verb has at least: until the state that waits for it times out."""
     if verb == PROBE:
         return lifecycle.pace.probe
-    states = [
-        lifecycle.state(name) for action in lifecycle.actions if verb in action.verbs for name in action.through
-    ]
-    limits = [state.deadline for state in states if state.awaits is AwaitedParty.AGENT and state.deadline]
+    states = [lifecycle.state(name) for action in lifecycle.actions if verb in action.verbs for name in action.via]
+    limits = [state.timeout for state in states if state.awaits is AwaitedParty.AGENT and state.timeout]
     return min(limits, default=lifecycle.pace.undo)
 
 

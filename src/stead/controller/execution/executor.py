@@ -263,7 +263,7 @@ class TransitionExecutor:
         """Whether what it brings is laid over the spec that is there."""
         asked = said.event.action if isinstance(said.event, Request) else ""
         action = self.kinds[brief.kind].action(asked) if asked and brief.id and brief.kind in self.kinds else None
-        return action is not None and action.amends
+        return action is not None and action.amends_spec
 
     def _amended(self, brief: ResourceSummary, said: TransitionInput, row: Row | None) -> TransitionInput:
         """With what it brings laid over what is there, where that is how the action goes."""
@@ -416,7 +416,7 @@ def _change(
         spec = dict(said.spec or row.spec)
         new = {"fence": row.snapshot.fence.counter, "lane": row.lane, "token": str(row.token), "spec": spec}
         new |= {"instead": row.instead} if row.instead is not None else {}
-    says = template.decision.says
+    says = template.decision.message
     return Change(
         brief=brief,
         template=template,

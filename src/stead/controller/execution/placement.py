@@ -38,7 +38,7 @@ def places(kind: str, action: str) -> bool:
 def starts(lifecycle: Lifecycle, action: str) -> tuple[str, ...]:
     """The states in which an action can begin."""
     known = lifecycle.action(action)
-    return known.starts if known is not None else ()
+    return known.source if known is not None else ()
 
 
 async def others(store: Store, lane: str, node: str, namespace: str) -> list[str]:

@@ -57,7 +57,7 @@ async def set_in(
             await _claim_too(store, rows, row.path, also)
         if row.kind in COUNTED and _begins(kinds[row.kind], request.action):
             await _find_room(store, rows, row.path, spec)
-    held = [path for path in empty if kinds[rows[path].kind].holds]
+    held = [path for path in empty if kinds[rows[path].kind].occupants]
     full = (
         await store.resources.count_below([path for path in empty if path not in held])
         if len(held) < len(empty)
@@ -73,7 +73,7 @@ async def set_in(
 def place_of(lifecycle: Lifecycle, name: str, path: str, spec: Spec) -> str:
     """Where an action that runs beside others works: at the path below the resource that its spec names."""
     action = lifecycle.action(name)
-    return below(path, str(spec.get("path", ""))) if action is not None and action.beside else ""
+    return below(path, str(spec.get("path", ""))) if action is not None and action.scoped else ""
 
 
 def claimed_too(lifecycle: Lifecycle, name: str, row: Row, spec: Spec) -> str:
@@ -92,7 +92,7 @@ def related(lifecycle: Lifecycle, name: str, field: str, row: Row, spec: Spec) -
     action, facts = lifecycle.action(name), row.facts or {}
     if field in spec:
         named = spec[field]
-    elif field in facts and not (action is not None and action.respec) and _says(facts[field]):
+    elif field in facts and not (action is not None and action.changes_spec) and _says(facts[field]):
         named = facts[field]
     else:
         named = row.spec.get(field)
@@ -201,11 +201,11 @@ def _places(
 ) -> list[tuple[AncestorCondition, Sequence[str]]]:
     """What is needed for a request, each with the paths at one of which it is."""
     found: list[tuple[AncestorCondition, Sequence[str]]] = []
-    for need in lifecycle.needs:
-        if need.only and request.action not in need.only:
+    for need in lifecycle.preconditions:
+        if need.actions and request.action not in need.actions:
             continue
-        if need.named:
-            named = related(lifecycle, request.action, need.named, row, spec)
+        if need.field:
+            named = related(lifecycle, request.action, need.field, row, spec)
             found.append((need, [named] if named else []))
         elif request.actor is not Actor.CONTROLLER:
             found.append((need, ancestors(row.path)))
@@ -221,8 +221,8 @@ def _in_place(
         path = next((path for path in where if path in states and states[path][0] == need.kind), None)
         if path is not None:
             above.append((need.kind, states[path][1]))
-            checks["beside" if need.named else "above"].append({"path": path, "states": need.states})
-        elif need.there or (need.named and where):
+            checks["beside" if need.field else "above"].append({"path": path, "states": need.states})
+        elif need.must_exist or (need.field and where):
             above.append((need.kind, ""))
     return replace(row, snapshot=replace(row.snapshot, above=tuple(above)), around=checks)
 
@@ -235,4 +235,4 @@ def _empty_only(lifecycle: Lifecycle, name: str) -> bool:
 def _begins(lifecycle: Lifecycle, name: str) -> bool:
     """Whether an action makes something of what is not there, or on paper only."""
     action = lifecycle.action(name)
-    return action is not None and lifecycle.initial.name in action.starts
+    return action is not None and lifecycle.initial.name in action.source

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from stead.lifecycle.aggregate import service_condition
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children
-from stead.lifecycle.rows import Fold
+from stead.lifecycle.rows import Aggregation
 
 
 def amounts(group: Lifecycle, counts: Mapping[str, int], remaining: int = 0, failed: int = 0) -> Children:
@@ -19,6 +19,6 @@ def amounts(group: Lifecycle, counts: Mapping[str, int], remaining: int = 0, fai
     sums: dict[str, int] = {}
     for state, n in counts.items():
         condition = service_condition(state, newer=False) if group.kind == "system" else state
-        if n > 0 and (group.fold is not Fold.WORST or condition in group.order):
+        if n > 0 and (group.aggregation is not Aggregation.WORST or condition in group.aggregation_order):
             sums[condition] = sums.get(condition, 0) + n
     return Children(tuple(sorted(sums.items())), remaining=remaining, failed=failed)

@@ -24,7 +24,7 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Children, OnConflict, Request
 from stead.lifecycle.files.decoded import InvalidDescription
 from stead.lifecycle.observation import OBSERVING
-from stead.lifecycle.rows import BACK, Actor, Fold
+from stead.lifecycle.rows import ORIGIN, Actor, Aggregation
 from stead.lifecycle.snapshot import Holder
 from stead.store.commit import CommitResult, Expansion
 from stead.store.summary import ResourceSummary
@@ -104,7 +104,7 @@ class GroupExpansion:
     def _leaves_out(self, asking: Mapping[str, Any]) -> bool:
         """Whether others may have claims on what the group's operation asks."""
         action = self.executor.kinds[asking["kind"]].action(asking["action"])
-        return action is not None and action.leaves_out
+        return action is not None and action.skips_claimed
 
     async def _reject(self, operation: str, asking: Mapping[str, Any], reason: str) -> bool:
         """Request nothing of any member: the operation fails with a reason."""
@@ -120,7 +120,7 @@ class GroupExpansion:
         try:
             told, last, done = await self.deploys.some(operation, asking, self.chunk)
         except InvalidDescription as wrong:
-            bad = [(str(problem.path[0]), SKIPPED, problem.says) for problem in wrong.problems]
+            bad = [(str(problem.path[0]), SKIPPED, problem.message) for problem in wrong.problems]
             await self.executor.apply(
                 [], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad)
             )
@@ -176,7 +176,9 @@ class GroupExpansion:
         act = member.action(event.action) if member is not None and isinstance(event, Request) else None
         if act is None or asked is None or answer.code is not Code.WRONG_STATE:
             return SKIPPED
-        return UNCHANGED if answer.state == act.ends or (asked.members and asked.ends == BACK) else SKIPPED
+        return (
+            UNCHANGED if answer.state == act.target or (asked.member_action and asked.target == ORIGIN) else SKIPPED
+        )
 
     async def _members(self, operation: str, asking: Mapping[str, Any]) -> list[str]:
         """The next members that are to hear of it."""
@@ -206,7 +208,12 @@ class GroupExpansion:
 
     async def _failure(self, kind: Lifecycle, brief: ResourceSummary, event: Children) -> str:
         """Why a lease fails with its members: the error of the first of them. Empty where it does not fail."""
-        if kind.fold is not Fold.EVENTS or brief.operation is None or event.remaining or not event.failed:
+        if (
+            kind.aggregation is not Aggregation.EVENTS
+            or brief.operation is None
+            or event.remaining
+            or not event.failed
+        ):
             return ""
         members = await self.executor.store.operations.read_members(brief.operation, "", MAX_MEMBERS_READ)
         found = sorted((m for m in members if m["says"]), key=lambda m: m["outcome"] in (SKIPPED, UNCHANGED))
@@ -222,7 +229,7 @@ def _says(refusal: Rejection, told: TransitionInput, held: Mapping[str, Holder] 
     """Why a member was skipped; where another operation is in progress on it, which one and whose."""
     holder = (held or {}).get(told.path) or told.blocked
     if holder is None or refusal.holder is None:
-        return refusal.reasons[0].says
+        return refusal.reasons[0].message
     where = "" if holder.path == told.path else f" on {holder.path}"
     return f"{holder.action} by {holder.by} is under way{where} since {holder.since} (operation {holder.operation})"
 

@@ -20,7 +20,7 @@ async def member_classes(store: Store, group: Lifecycle, path: str, failed_of: s
     Where an operation has a claim on something between the group and its members, they are kept off by it.
     """
     found = await _classes(store, group.members, path, failed_of)
-    if any(action.leaves_out for action in group.actions):
+    if any(action.skips_claimed for action in group.actions):
         for held, holder in (await store.claims.find_held_below(path, without=group.members)).items():
             for (snap, lane), count in (await _classes(store, group.members, held, failed_of)).items():
                 found[snap, lane] -= count

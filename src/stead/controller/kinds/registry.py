@@ -19,7 +19,7 @@ from stead.lifecycle.decide.group import makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import DocumentError, load
 from stead.lifecycle.lint import lint
-from stead.lifecycle.rows import AwaitedParty, Fold, StateClass
+from stead.lifecycle.rows import Aggregation, AwaitedParty, StateClass
 from stead.lifecycle.table import observations
 from stead.store import Store
 from stead.store.lifecycles import UncoveredResources
@@ -66,7 +66,7 @@ class Registry:
         before = self.kinds.registered.get(kind)
         if before is not None and before.document == document:
             return before
-        findings = [(f.where, f"{f.says}; {f.mend} [{f.rule}]") for f in lint(lifecycle)]
+        findings = [(f.where, f"{f.message}; {f.remedy} [{f.rule}]") for f in lint(lifecycle)]
         if findings:
             return InvalidDocument("not-sound", _told(findings), findings)
         was, same = self.kinds.versions.get(kind, 0), self._same(lifecycle)
@@ -138,8 +138,8 @@ def _course(lifecycle: Lifecycle, name: str) -> object:
     action = lifecycle.action(name)
     if action is None:
         return None
-    states = [lifecycle.state(state) for state in action.through]
-    rows = [row for row in lifecycle.table if row.source in action.through or row.on == name]
+    states = [lifecycle.state(state) for state in action.via]
+    rows = [row for row in lifecycle.table if row.source in action.via or row.on == name]
     return action, states, rows, lifecycle.members
 
 
@@ -159,7 +159,12 @@ def _in_use(left: Sequence[UncoveredResources]) -> str:
 
 def _named(lifecycle: Lifecycle) -> set[str]:
     """The kinds that it is about, besides itself."""
-    return {lifecycle.parent, lifecycle.members, lifecycle.holds, *(need.kind for need in lifecycle.needs)} - {""}
+    return {
+        lifecycle.parent,
+        lifecycle.members,
+        lifecycle.occupants,
+        *(need.kind for need in lifecycle.preconditions),
+    } - {""}
 
 
 def _names(lifecycle: Lifecycle) -> Iterator[tuple[str, str]]:
@@ -178,30 +183,39 @@ def _names(lifecycle: Lifecycle) -> Iterator[tuple[str, str]]:
 
 def _others(kinds: Mapping[str, Lifecycle], lifecycle: Lifecycle) -> Iterator[tuple[str, str]]:
     """Kinds that it is about, and that are not there or are otherwise."""
-    for word in ("parent", "members", "holds"):
+    for word in ("parent", "members", "occupants"):
         named = getattr(lifecycle, word)
         if named and named not in kinds:
             yield word, f"there is no kind {named}"
-    for need in lifecycle.needs:
+    for need in lifecycle.preconditions:
         other = kinds.get(need.kind)
         if other is None:
-            yield "needs", f"there is no kind {need.kind}"
+            yield "preconditions", f"there is no kind {need.kind}"
         else:
             yield from (
-                ("needs", f"{need.kind} has no state {state}") for state in need.states if not other.has_state(state)
+                ("preconditions", f"{need.kind} has no state {state}")
+                for state in need.states
+                if not other.has_state(state)
             )
     member = kinds.get(lifecycle.members)
-    if member is not None and lifecycle.fold is Fold.WORST:
-        strange = [s.name for s in member.states if s.cls is not StateClass.ABSENT and s.name not in lifecycle.order]
-        yield from (("order", f"{member.kind} can be {state}, and nothing says how bad that is") for state in strange)
+    if member is not None and lifecycle.aggregation is Aggregation.WORST:
+        strange = [
+            s.name
+            for s in member.states
+            if s.cls is not StateClass.ABSENT and s.name not in lifecycle.aggregation_order
+        ]
+        yield from (
+            ("aggregation_order", f"{member.kind} can be {state}, and nothing says how bad that is")
+            for state in strange
+        )
     for action in lifecycle.actions:
         if action.observes:
             continue  # of members that cannot be observed it says so when it is asked for
-        if action.members and member is None:
+        if action.member_action and member is None:
             yield f"action {action.name}", "it asks something of members, and there are none"
-        elif member is not None and action.members and member.action(action.members) is None:
-            yield f"action {action.name}", f"{member.kind} has no action {action.members}"
-        elif member is not None and makes(member, action.members):
+        elif member is not None and action.member_action and member.action(action.member_action) is None:
+            yield f"action {action.name}", f"{member.kind} has no action {action.member_action}"
+        elif member is not None and makes(member, action.member_action):
             yield f"action {action.name}", f"members cannot be made by it: each {member.kind} is created by itself"
 
 
@@ -209,10 +223,10 @@ def _beyond(lifecycle: Lifecycle) -> Iterator[tuple[str, str]]:
     """What only the controller's own code could do."""
     if lifecycle.presence:
         yield "presence", "only sites of the edge have it"
-    if lifecycle.fold is Fold.EVENTS:
-        yield "fold", "only leases follow events"
+    if lifecycle.aggregation is Aggregation.EVENTS:
+        yield "aggregation", "only leases follow events"
     for action in lifecycle.actions:
-        if action.beside:
+        if action.scoped:
             yield f"action {action.name}", "only deploys of systems run beside others"
     for state in lifecycle.states:
         if state.awaits is AwaitedParty.STEP:

@@ -77,7 +77,7 @@ class ExpectedInventory:
         if row.kind not in self._seen():
             return False
         moving = row.snapshot.operation is not None or row.snapshot.hidden is not None
-        return moving or self.executor.kinds[row.kind].state(row.snapshot.state).seen != ABSENT
+        return moving or self.executor.kinds[row.kind].state(row.snapshot.state).observed_as != ABSENT
 
 
 def _without_values(member: OrderMember) -> OrderMember:

@@ -191,7 +191,7 @@ class ProviderObserver:
 
     async def _refresh(self, below: str) -> _Refresh:
         done, after = _Refresh(), ""
-        still = sorted({s.name for kind in self.executor.kinds.values() for s in kind.states if s.still})
+        still = sorted({s.name for kind in self.executor.kinds.values() for s in kind.states if s.rarely_changes})
         while True:
             paths = await self.executor.store.observations.list_refreshable(
                 below, after, PAGE, still, self.pace.still
@@ -235,7 +235,7 @@ def _why(state: State, told: str | None) -> UnknownReason:
         return UnknownReason.MOVING
     if state.cls is StateClass.FINAL:
         return UnknownReason.FINAL
-    return UnknownReason.STILL if state.still else UnknownReason.UNASKED
+    return UnknownReason.STILL if state.rarely_changes else UnknownReason.UNASKED
 
 
 def told_of(seen: Iterable[StateLine]) -> list[TransitionInput]:

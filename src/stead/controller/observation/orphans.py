@@ -61,7 +61,7 @@ class OrphanDetector:
         if row is None or row.lane != lane:
             return False
         state = self.executor.kinds[row.kind].state(row.snapshot.state)
-        return row.snapshot.operation is not None or row.snapshot.hidden is not None or state.seen != ABSENT
+        return row.snapshot.operation is not None or row.snapshot.hidden is not None or state.observed_as != ABSENT
 
 
 def _noted(stray: StateLine) -> dict[str, Any]:

@@ -94,5 +94,5 @@ class AttachmentReconciler:
         )
         answer = await self.admission.admit(request, Authorized.of_record(CONTROLLER, actor, action))
         if not isinstance(answer, Accepted):
-            says = answer.reasons[0].says if isinstance(answer, Rejection) else answer.message
+            says = answer.reasons[0].message if isinstance(answer, Rejection) else answer.message
             log.info("%s of %s waits: %s", action, disk["path"], says)

@@ -14,9 +14,9 @@ from stead.controller.kinds.kinds import CompiledKind
 from stead.lifecycle.claims import ROOT, ancestors
 from stead.lifecycle.decide.children import followed
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import Fold
+from stead.lifecycle.rows import Aggregation
 
-FOLLOWS = (Fold.DOMINANT, Fold.WORST)
+FOLLOWS = (Aggregation.DOMINANT, Aggregation.WORST)
 
 
 class GroupStateReconciler:
@@ -41,4 +41,4 @@ class GroupStateReconciler:
 
 def _follow(kinds: Mapping[str, Lifecycle]) -> dict[str, str]:
     """By kind of group, the kind of its members."""
-    return {kind.kind: kind.members for kind in kinds.values() if kind.fold in FOLLOWS}
+    return {kind.kind: kind.members for kind in kinds.values() if kind.aggregation in FOLLOWS}

@@ -158,5 +158,5 @@ async def _ask(admission: Admission, lease: str, action: str, actor: Actor, reas
     principal = CONTROLLER if actor is Actor.CONTROLLER else actor
     answer = await admission.admit(request, Authorized.of_record(principal, actor, action))
     if not isinstance(answer, Accepted):
-        says = answer.reasons[0].says if isinstance(answer, Rejection) else answer.message
+        says = answer.reasons[0].message if isinstance(answer, Rejection) else answer.message
         log.info("%s of %s waits: %s", action, lease, says)

@@ -128,7 +128,7 @@ class ScalingReconciler:
         authorized = await self._authorize(kept, action, thing)
         answer = await self.admission.admit(request, authorized) if isinstance(authorized, Authorized) else authorized
         if isinstance(answer, Rejection):
-            return "; ".join(reason.says for reason in answer.reasons)
+            return "; ".join(reason.message for reason in answer.reasons)
         return "" if isinstance(answer, NotFound) else answer
 
     async def _authorize(self, kept: Kept, action: str, thing: PolicyResource) -> Authorized | Rejection:

@@ -45,7 +45,7 @@ class TimerService:
             return TransitionInput(
                 brief.path, Cancel(str(brief.hidden or brief.operation), Actor.ADMIN), principal=CLOCK
             )
-        expires = self.executor.kinds[brief.kind].state(brief.state).expires
+        expires = self.executor.kinds[brief.kind].state(brief.state).expiry
         if timer != "expiry" or expires is None:
             return TransitionInput(brief.path, TimerDue(timer), principal=CLOCK)
         operation = uuid4()

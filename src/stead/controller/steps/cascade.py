@@ -157,7 +157,7 @@ class Cascade:
             if isinstance(answer, Accepted):
                 self.asked.add(part["path"], answer.operation)
             elif not isinstance(answer, NotFound):
-                await self.store.operations.set_message(operation, f"{part['path']}: {answer.reasons[0].says}")
+                await self.store.operations.set_message(operation, f"{part['path']}: {answer.reasons[0].message}")
 
     async def _failed(self, asks: Mapping[str, str]) -> str:
         """Which part did not follow, and why, where it was asked often enough or cannot be asked again."""

@@ -118,7 +118,7 @@ class MachineDisks:
             return Waits(f"{action} of {path} is in progress")
         if isinstance(answer, NotFound):
             return Failed(answer.message)
-        says = f"{path}: {answer.reasons[0].says}"
+        says = f"{path}: {answer.reasons[0].message}"
         return Waits(says) if answer.code in (Code.HELD, Code.IN_PROGRESS) else Failed(says)
 
 

@@ -91,7 +91,7 @@ class MciPrepare:
         used = LaneUse(frozenset(named(row.kind, row.spec))).written(row.path)
         refused = await self.executor.store.lanes.find_denied(used)
         if refused is not None:
-            raise PreparationFailed(Failed(not_allowed(refused).reasons[0].says))
+            raise PreparationFailed(Failed(not_allowed(refused).reasons[0].message))
 
     # What is named is there
 
@@ -167,9 +167,9 @@ class MciPrepare:
                 self.asked[need.path] = answer.operation
                 return f"{need.kind} {need.path} is being made"
             case Rejection() if answer.code is Code.LANE_NOT_ALLOWED:
-                raise PreparationFailed(Failed(f"{need.kind} {need.path}: {answer.reasons[0].says}"))
+                raise PreparationFailed(Failed(f"{need.kind} {need.path}: {answer.reasons[0].message}"))
             case Rejection():
-                return f"{need.kind} {need.path}: {answer.reasons[0].says}"
+                return f"{need.kind} {need.path}: {answer.reasons[0].message}"
             case NotFound():
                 raise PreparationFailed(Failed(answer.message))
 

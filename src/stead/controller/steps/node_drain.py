@@ -90,7 +90,7 @@ class NodeDrain:
                 return ""
             case NotFound():
                 return ""
-        return answer.reasons[0].says
+        return answer.reasons[0].message
 
 
 def _count(left: Sequence[Mapping[str, Any]]) -> str:

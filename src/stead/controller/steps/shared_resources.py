@@ -97,7 +97,7 @@ class SharedResourceCleanup:
 
 
 def _nothing(kinds: Mapping[str, Lifecycle]) -> list[str]:
-    return sorted({state.name for kind in kinds.values() for state in kind.states if state.seen == ABSENT})
+    return sorted({state.name for kind in kinds.values() for state in kind.states if state.observed_as == ABSENT})
 
 
 def _ended(kinds: Mapping[str, Lifecycle]) -> list[str]:

@@ -13,7 +13,7 @@ from stead.lifecycle.decide.due import deadline
 from stead.lifecycle.decision import Code, Decision, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel
-from stead.lifecycle.rows import Action, Actor, AwaitedParty, Fold
+from stead.lifecycle.rows import Action, Actor, Aggregation, AwaitedParty
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 
 
@@ -23,10 +23,10 @@ def on_cancel(lc: Lifecycle, snap: Snapshot, cancel: Cancel) -> Decision | Rejec
     action = lc.action(op.action) if op is not None else None
     if op is None or action is None:
         return refuse(snap, Code.ENDED, f"operation {cancel.operation} is not under way any more")
-    if not action.by:
+    if not action.actors:
         return refuse(snap, Code.NOT_CANCELLABLE, f"nobody asked for {op.action}, so nobody can cancel it")
     if not _may(action, cancel.actor):
-        who = " or ".join(by for by in action.by if by in (Actor.USER, Actor.ADMIN)) or Actor.ADMIN
+        who = " or ".join(by for by in action.actors if by in (Actor.USER, Actor.ADMIN)) or Actor.ADMIN
         return refuse(snap, Code.NOT_THE_ACTOR, f"to cancel {op.action} is for {who}, not for {cancel.actor}")
     if op.cancelled:
         return Decision(after=snap, joined=True)
@@ -48,7 +48,7 @@ def on_cancel(lc: Lifecycle, snap: Snapshot, cancel: Cancel) -> Decision | Rejec
 def _with_members(draft: DecisionDraft, op: Operation) -> Decision | Rejection:
     """No further member is asked, and those at work are cancelled; when the last has come to rest, so has it."""
     _, last = draft.follows()
-    if not last or draft.lc.fold is not Fold.DOMINANT:
+    if not last or draft.lc.aggregation is not Aggregation.DOMINANT:
         says = f"{op.action} waits for others to follow, and cannot be cancelled as a whole yet"
         return refuse(draft.before, Code.NOT_CANCELLABLE, says)
     draft.set_op(cancelled=True)
@@ -57,13 +57,13 @@ def _with_members(draft: DecisionDraft, op: Operation) -> Decision | Rejection:
 
 def _may(action: Action, actor: Actor) -> bool:
     """Whoever may ask for the action may cancel it, and an admin may always."""
-    return actor is Actor.ADMIN or (actor is Actor.USER and any(acts_as(actor, by) for by in action.by))
+    return actor is Actor.ADMIN or (actor is Actor.USER and any(acts_as(actor, by) for by in action.actors))
 
 
 def _end_early(draft: DecisionDraft, op: Operation) -> None:
     draft.set_op(cancelled=True)
     if op.phase is Phase.HELD:
-        draft.undo()
+        draft.roll_back()
     elif op.phase is Phase.FENCING:
         draft.set_op(overdue=True, then=Phase.PROBING)
     elif op.phase is Phase.PROBING:  # a look is under way, and it will be the last

@@ -7,7 +7,7 @@ from stead.lifecycle.decide.draft import DecisionDraft, NoRow, refuse
 from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children
-from stead.lifecycle.rows import Actor, AwaitedParty, Fold, StateClass, Trigger
+from stead.lifecycle.rows import Actor, Aggregation, AwaitedParty, StateClass, Trigger
 from stead.lifecycle.snapshot import OnPartial, Phase, Snapshot
 from stead.lifecycle.table import settled_of
 
@@ -43,9 +43,9 @@ def _awaits_children(lc: Lifecycle, snap: Snapshot) -> bool:
     action = lc.action(snap.operation.action)
     assert action is not None
     state = lc.state(snap.state)
-    if action.through:
+    if action.via:
         return state.cls is StateClass.TRANSITIONAL and state.awaits is AwaitedParty.CHILDREN
-    return bool(action.members)
+    return bool(action.member_action)
 
 
 def _follow(draft: DecisionDraft, event: Children) -> None:
@@ -64,14 +64,14 @@ def followed(lc: Lifecycle, state: str, event: Children) -> str:
 def fold(lc: Lifecycle, event: Children) -> str:
     """The state that the children amount to; empty where they say nothing."""
     counts = dict(event.counts)
-    if lc.fold is Fold.DOMINANT:
+    if lc.aggregation is Aggregation.DOMINANT:
         resting = settled_of(lc)
         return dominant({s: n for s, n in counts.items() if s in resting}, resting) or ""
-    if lc.fold is Fold.WORST:
-        strange = [state for state in counts if state not in lc.order]
+    if lc.aggregation is Aggregation.WORST:
+        strange = [state for state in counts if state not in lc.aggregation_order]
         if strange:  # a child is counted by what it makes of its parent
             raise NoRow(f"{strange[0]} is nothing that a {lc.members} makes of its {lc.kind}")
-        return worst(counts, lc.order, lc.order[-1])
+        return worst(counts, lc.aggregation_order, lc.aggregation_order[-1])
     return ""
 
 
@@ -86,11 +86,11 @@ def _go_on(draft: DecisionDraft, event: Children) -> None:
         return
     if last and event.failed and op.on_partial is not OnPartial.CONTINUE:
         _partial(draft, op.on_partial)
-    elif last and draft.lc.fold is Fold.DOMINANT:
+    elif last and draft.lc.aggregation is Aggregation.DOMINANT:
         nobody = not fold(draft.lc, event) and draft.lc.state(target).cls is StateClass.STABLE
-        if nobody and (event.failed or action.members != REMOVE):
+        if nobody and (event.failed or action.member_action != REMOVE):
             outcome = Outcome.FAILED  # nobody is left to be in it
-            target = action.fails
+            target = action.on_failure
         draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, fold(draft.lc, event) or target, outcome)
     elif event.failed:
         draft.fail(Trigger.CHILDREN, action.name, Actor.CONTROLLER)
@@ -101,18 +101,18 @@ def _go_on(draft: DecisionDraft, event: Children) -> None:
 def _taken_back(draft: DecisionDraft, event: Children) -> None:
     """The children have undone what was asked of them; where one could not, the failure stays."""
     if not event.failed:
-        draft.undone()
+        draft.rolled_back()
         return
-    if draft.now.state != draft.action.fails:
+    if draft.now.state != draft.action.on_failure:
         trigger = Trigger.CHILDREN if draft.awaits is AwaitedParty.CHILDREN else Trigger.FAILED
-        draft.move(trigger, draft.op.action, Actor.CONTROLLER, draft.action.fails)
+        draft.move(trigger, draft.op.action, Actor.CONTROLLER, draft.action.on_failure)
     draft.finish(Outcome.FAILED)
 
 
 def _partial(draft: DecisionDraft, policy: OnPartial) -> None:
     """Only some members of a new group came up, and the caller does not want to go on like that."""
     if policy is OnPartial.ROLLBACK:
-        draft.undo()
+        draft.roll_back()
         return
     draft.set_op(on_partial=OnPartial.CONTINUE)
     draft.members = REFINE

@@ -23,10 +23,10 @@ from stead.lifecycle.decision import (
     Timer,
 )
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import (
-    BACK,
-    FAILS,
+    ON_FAILURE,
+    ORIGIN,
+    PROBE,
     Action,
     Actor,
     AwaitedParty,
@@ -35,8 +35,6 @@ from stead.lifecycle.rows import (
 )
 from stead.lifecycle.snapshot import OnFailure, Operation, Phase, Snapshot, Work
 from stead.lifecycle.table import observations, resolve, way
-
-LEAVE = "leave"
 
 
 class NoRow(Exception):
@@ -90,12 +88,12 @@ class DecisionDraft:
 
     def follows(self) -> tuple[str, bool]:
         """Where success leads from here, and whether that ends the action."""
-        if self.now.state in self.action.through:
+        if self.now.state in self.action.via:
             for name, follows, last in way(self.lc, self.action):
                 if name == self.now.state:
-                    return (self.op.origin if follows == BACK else follows), last
-        ends = self.action.ends
-        return (self.now.state if ends == BACK else ends), True
+                    return (self.op.origin if follows == ORIGIN else follows), last
+        ends = self.action.target
+        return (self.now.state if ends == ORIGIN else ends), True
 
     @property
     def awaits(self) -> AwaitedParty:
@@ -140,13 +138,13 @@ class DecisionDraft:
         action, state = self.action, self.lc.state(self.now.state)
         if self.op.cancelled:
             self._begin_nothing()
-        elif self.awaits is AwaitedParty.CHILDREN and state.asks and not self.lc.members:
+        elif self.awaits is AwaitedParty.CHILDREN and state.member_action and not self.lc.members:
             target, _ = self.follows()  # there is nobody below to be asked
             self.set_op(phase=Phase.ACTING)
             self.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
         elif self.awaits is AwaitedParty.CHILDREN:
             self.set_op(phase=Phase.ACTING)
-            self.members = state.asks or action.members
+            self.members = state.member_action or action.member_action
             self.recount = True
         elif self.awaits is AwaitedParty.CONTROLLER:
             self.set_op(phase=Phase.HELD if self.op.hold and self._can_be_held() else Phase.ACTING)
@@ -178,7 +176,7 @@ class DecisionDraft:
         self.set(fence=self.now.fence.raised())
 
     def _can_be_held(self) -> bool:
-        return any(a.steers == self.op.action and self.now.state in a.starts for a in self.lc.actions)
+        return any(a.signals == self.op.action and self.now.state in a.source for a in self.lc.actions)
 
     def arrive(
         self, trigger: Trigger, on: str, actor: Actor, target: str, outcome: Outcome = Outcome.SUCCEEDED
@@ -187,7 +185,7 @@ class DecisionDraft:
         if self.now.hidden is not None:  # nobody sees it: whatever state shows is another's
             self.finish(outcome)
             return
-        on_the_way = target in self.action.through and target != self.now.state
+        on_the_way = target in self.action.via and target != self.now.state
         self.move(trigger, on, actor, target)
         self.set(misses=0)
         if on_the_way:
@@ -207,15 +205,15 @@ class DecisionDraft:
             self.finish(outcome)
             return
         action = self.action
-        targets = resolve(action, FAILS, (self.op.origin,), self.lc.state(self.now.state))
+        targets = resolve(action, ON_FAILURE, (self.op.origin,), self.lc.state(self.now.state))
         if not targets:
             raise NoRow(f"{action.name} cannot fail in {self.now.state}")
         self.move(trigger, on, actor, targets[0])
         self.set(misses=0)
-        at_error = targets[0] == action.fails
-        wanted = action.undo not in ("", LEAVE) and self.op.on_failure is OnFailure.ROLLBACK
+        at_error = targets[0] == action.on_failure
+        wanted = bool(action.rollback_verb) and self.op.on_failure is OnFailure.ROLLBACK
         if at_error and wanted:
-            self.undo()
+            self.roll_back()
         else:
             if targets[0] == self.op.origin:
                 self.drop_spec()
@@ -225,25 +223,25 @@ class DecisionDraft:
 
     def keep(self) -> None:
         """The failure stays: remember whose it was; what nobody is to take back is what the spec says now."""
-        if self.action.undo not in ("", LEAVE):
+        if self.action.rollback_verb:
             self.set(kept=(self.op.action, self.op.origin))
-        elif self.action.respec:
+        elif self.action.changes_spec:
             self.set(previous=self.now.revision)
 
-    def undo(self) -> None:
+    def roll_back(self) -> None:
         """Begin to take back what the failed action did."""
         self.set_op(phase=Phase.ROLLING_BACK, attempt=1)
         self.set(work=None, misses=0, kept=None)
-        if self.action.members and not self.action.verbs:
-            self.members = self.action.undo
+        if self.action.member_action and not self.action.verbs:
+            self.members = self.action.rollback_verb
             self.recount = True
         else:
-            self.order(self.action.undo)
+            self.order(self.action.rollback_verb)
 
-    def undone(self) -> None:
+    def rolled_back(self) -> None:
         """What was done is taken back."""
         rows = self.lc.rows(self.now.state, Trigger.ROLLED_BACK, self.op.action)
-        target = rows[0].target if rows else self.action.undone
+        target = rows[0].target if rows else self.action.rollback_target
         if len(rows) > 1:
             target = self.op.origin
         self.move(Trigger.ROLLED_BACK, self.op.action, Actor.CONTROLLER, target)
@@ -275,9 +273,9 @@ class DecisionDraft:
             self.finish(Outcome.UNKNOWN)
             return
         action = self.action
-        targets = resolve(action, self.lc.state(self.now.state).fails or action.silent, (self.op.origin,))
+        targets = resolve(action, self.lc.state(self.now.state).on_failure or action.on_timeout, (self.op.origin,))
         target = targets[0] if targets else self.now.state
-        if target == action.fails:
+        if target == action.on_failure:
             self.fail(Trigger.TIMED_OUT, action.name, Actor.CLOCK, Outcome.UNKNOWN)
             return
         self.move(Trigger.TIMED_OUT, action.name, Actor.CLOCK, target)
@@ -292,7 +290,7 @@ class DecisionDraft:
 
     def drop_spec(self) -> None:
         """The spec that the action brought is not to be."""
-        if self.action.respec:
+        if self.action.changes_spec:
             self.set(revision=self.now.previous)
 
     def finish(self, outcome: Outcome) -> None:
@@ -303,7 +301,7 @@ class DecisionDraft:
         self.ended.append(EndedOperation(op.action, outcome, op.id))
         if self.now.hidden is not None and outcome is not Outcome.SUCCEEDED:
             self.drop_spec()
-        if outcome is Outcome.SUCCEEDED and action.respec:
+        if outcome is Outcome.SUCCEEDED and action.changes_spec:
             # What was seen before was seen under another spec, and is not to be judged by this one.
             self.set(previous=self.now.revision, fence=self.now.fence.raised())
         # After the agent's own word the fence stays: it knows this one, and may tell what it has under it. Where an
@@ -333,7 +331,7 @@ class DecisionDraft:
         )
         return Decision(
             after=self.now,
-            moves=tuple(self.moves),
+            transitions=tuple(self.moves),
             orders=tuple(self.orders),
             timers=armed,
             claims=tuple(self.claims),
@@ -341,16 +339,16 @@ class DecisionDraft:
             members=self.members,
             recount=self.recount,
             step=self.step,
-            says=self.says,
+            message=self.says,
             **extra,
         )
 
 
 def awaited(lc: Lifecycle, action: Action, state: str) -> AwaitedParty:
     """Whose word an operation of the action waits for in a state."""
-    if state in action.through:
+    if state in action.via:
         return lc.state(state).awaits
-    return AwaitedParty.CHILDREN if action.members and not action.verbs else AwaitedParty.AGENT
+    return AwaitedParty.CHILDREN if action.member_action and not action.verbs else AwaitedParty.AGENT
 
 
 def acts_as(actor: Actor, wanted: Actor) -> bool:
@@ -360,4 +358,4 @@ def acts_as(actor: Actor, wanted: Actor) -> bool:
 
 def claims(lc: Lifecycle, action: Action) -> bool:
     """Whether an operation of the action holds a claim. An agent that connects holds none: it is always let in."""
-    return not (lc.presence and not action.by)
+    return not (lc.presence and not action.actors)

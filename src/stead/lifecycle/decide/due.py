@@ -7,8 +7,7 @@ from stead.lifecycle.decide.request import on_request
 from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request, TimerDue
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, AwaitedParty, Trigger
+from stead.lifecycle.rows import PROBE, Actor, AwaitedParty, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot
 from stead.lifecycle.timers import pending
 
@@ -18,7 +17,7 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: TimerDue) -> Decision | Rejection
     if due.timer not in pending(lc, snap):
         return refuse(snap, Code.NOT_DUE, f"no timer {due.timer} runs for it")
     if due.timer == "expiry":
-        expires = lc.state(snap.state).expires
+        expires = lc.state(snap.state).expiry
         assert expires is not None
         return on_request(lc, snap, Request(expires.action, Actor.CLOCK, operation=due.operation, by="clock"))
     draft = DecisionDraft(lc, snap)
@@ -42,7 +41,7 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: TimerDue) -> Decision | Rejection
             case "step":
                 draft.take_step()
             case "hold":
-                draft.undo()
+                draft.roll_back()
     except NoRow as missing:
         return refuse(snap, Code.NOT_EXPECTED, missing.says)
     return draft.decision()
@@ -61,7 +60,7 @@ def deadline(draft: DecisionDraft) -> None:
     elif draft.awaits is AwaitedParty.STEP and op.phase is Phase.ACTING and not (op.overdue or op.cancelled):
         draft.set_op(overdue=True)
         draft.take_step()
-    elif op.phase is Phase.PROBING and not (op.attempt or op.overdue) and draft.action.outranks:
+    elif op.phase is Phase.PROBING and not (op.attempt or op.overdue) and draft.action.preempts:
         draft.set_op(phase=Phase.ACTING, attempt=1)
         draft.order(draft.action.verbs[0])
     elif op.phase is Phase.PROBING or draft.awaits in (AwaitedParty.CONTROLLER, AwaitedParty.STEP):

@@ -16,7 +16,7 @@ from stead.lifecycle.decision import Code, Decision, EndedOperation, Outcome, Re
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.observation import unobservable
-from stead.lifecycle.rows import BACK, Actor, Fold, StateClass
+from stead.lifecycle.rows import ORIGIN, Actor, Aggregation, StateClass
 from stead.lifecycle.snapshot import Fence, Holder, Snapshot
 
 
@@ -78,13 +78,13 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Rejec
         answer = on_request(group.member, cls, ask)
         if isinstance(answer, Rejection):
             skipped[cls] = answer
-        elif answer.ended and not answer.moves:
+        elif answer.ended and not answer.transitions:
             reached[cls] = answer
         else:
             acting[cls] = answer
-    if lc.fold is Fold.EVENTS and not group.classes and asks is not None and _stays(lc, asks.ends):
+    if lc.aggregation is Aggregation.EVENTS and not group.classes and asks is not None and _stays(lc, asks.target):
         return _nobody(group, {})  # a lease without reservations is in error until it is updated or deleted
-    if lc.fold is Fold.DOMINANT and not acting:
+    if lc.aggregation is Aggregation.DOMINANT and not acting:
         instead = _without_acting(lc, group, req, parent.members, reached, skipped)
         if isinstance(instead, Rejection):
             return instead
@@ -120,14 +120,14 @@ def participation(answer: Decision | Rejection, operation: str) -> Participation
 def asks_as(member: Lifecycle, action: str, actor: Actor) -> Actor:
     """Members are asked in the caller's name, unless the action is one that only the controller may ask for."""
     known = member.action(action)
-    return Actor.CONTROLLER if known is not None and Actor.CONTROLLER in known.by else actor
+    return Actor.CONTROLLER if known is not None and Actor.CONTROLLER in known.actors else actor
 
 
 def makes(member: Lifecycle, action: str) -> bool:
     """Whether an action is asked of members that are not there yet."""
     known = member.action(action)
     absent = member.initial.cls is StateClass.ABSENT
-    return known is not None and absent and member.initial.name in known.starts
+    return known is not None and absent and member.initial.name in known.source
 
 
 def _without_acting(
@@ -148,7 +148,7 @@ def _without_acting(
     nothing = Decision(after=snap, ended=(EndedOperation(action.name, Outcome.SUCCEEDED, req.operation),))
     if reached:
         return None if skipped else nothing
-    if action.ends == BACK:
+    if action.target == ORIGIN:
         return (
             nothing
             if all(answer.code is Code.WRONG_STATE for answer in skipped.values())
@@ -158,9 +158,9 @@ def _without_acting(
         return _nobody(group, skipped)
     if makes(group.member, asks):
         return None
-    if _stays(lc, action.ends):
+    if _stays(lc, action.target):
         return _nobody(group, skipped)
-    if snap.state == action.ends:
+    if snap.state == action.target:
         return nothing
     if action.forceable and not req.force and lc.state(snap.state).cls is StateClass.FINAL:
         return wrong_state(lc, snap, req, could_be_forced=True)
@@ -169,14 +169,14 @@ def _without_acting(
 
 def _stays(lc: Lifecycle, ends: str) -> bool:
     """Whether a group is still of use when it has come to the state in which an action ends."""
-    return ends != BACK and lc.state(ends).cls not in (StateClass.ABSENT, StateClass.FINAL)
+    return ends != ORIGIN and lc.state(ends).cls not in (StateClass.ABSENT, StateClass.FINAL)
 
 
 def _nobody(group: Group, skipped: Mapping[Snapshot, Rejection]) -> Rejection:
     if not group.classes:
         return Rejection((Reason(Code.NO_MEMBER, f"there is no {group.member.kind} in it"),), group.snapshot.state)
     reasons = tuple(
-        Reason(Code.NO_MEMBER, f"{group.classes[cls]} in {cls.state}: {refusal.reasons[0].says}")
+        Reason(Code.NO_MEMBER, f"{group.classes[cls]} in {cls.state}: {refusal.reasons[0].message}")
         for cls, refusal in skipped.items()
     )
     return Rejection(reasons, group.snapshot.state)

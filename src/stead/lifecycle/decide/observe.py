@@ -10,8 +10,8 @@ from stead.lifecycle.decide.draft import DecisionDraft, NoRow, refuse
 from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState
-from stead.lifecycle.observation import ACCEPT, PROBE, accepted
-from stead.lifecycle.rows import ABSENT, BROKEN, Actor, Trigger
+from stead.lifecycle.observation import ACCEPT, accepted
+from stead.lifecycle.rows import ABSENT, BROKEN, PROBE, Actor, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot
 from stead.lifecycle.table import truth
 
@@ -31,7 +31,7 @@ def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> D
     draft = DecisionDraft(lc, snap)
     if probing and not op.attempt and draft.action.spares:
         _before(draft, seen)
-    elif seen == ABSENT and snap.misses + 1 < lc.misses:
+    elif seen == ABSENT and snap.misses + 1 < lc.absence_threshold:
         draft.set(misses=snap.misses + 1)
         draft.withdraw()
     elif undoing:
@@ -75,15 +75,15 @@ def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> 
     state = lc.state(snap.state)
     draft = DecisionDraft(lc, snap)
     seen = judged(snap, seen, revision)
-    if state.seen == seen:
+    if state.observed_as == seen:
         draft.set(misses=0)
         return draft.decision()
-    if state.seen == ABSENT:
+    if state.observed_as == ABSENT:
         return refuse(snap, Code.ORPHAN, f"the provider has it as {seen}, and nobody owns it")
     target = lc.drifted(snap.state, seen)
     if not target:
         return refuse(snap, Code.NOT_EXPECTED, f"{snap.state} is not left for being seen {seen}")
-    if seen == ABSENT and snap.misses + 1 < lc.misses:
+    if seen == ABSENT and snap.misses + 1 < lc.absence_threshold:
         draft.set(misses=snap.misses + 1, fence=snap.fence.raised())
         return draft.decision()
     draft.move(Trigger.OBSERVED, seen, Actor.AGENT, target)
@@ -110,7 +110,7 @@ def _record(draft: DecisionDraft, seen: str, revision: int | None) -> None:
     if accepts and now.revision != now.previous and revision in (now.revision, now.previous):
         draft.set(revision=revision, previous=revision)  # the spec that is in force there is recorded as well
     seen = judged(draft.now, seen, revision)
-    as_recorded = lc.state(now.state).seen == seen
+    as_recorded = lc.state(now.state).observed_as == seen
     target, trigger = lc.drifted(now.state, seen), Trigger.OBSERVED
     certain = draft.now.revision == draft.now.previous
     if accepts and not target and certain:
@@ -126,11 +126,11 @@ def _answer(draft: DecisionDraft, seen: str, revision: int | None) -> None:
     """The answer to a probe: done, or once more, or settle to what is true."""
     lc, op, action, now = draft.lc, draft.op, draft.action, draft.now
     target, _ = draft.follows()
-    reached = lc.state(target).seen == seen
-    if action.respec and reached and revision is not None:
+    reached = lc.state(target).observed_as == seen
+    if action.changes_spec and reached and revision is not None:
         reached, certain = revision == now.revision, revision == now.revision
     else:
-        certain = reached and (op.said or lc.state(op.origin).seen != seen)
+        certain = reached and (op.said or lc.state(op.origin).observed_as != seen)
     if certain:
         draft.arrive(Trigger.OBSERVED, seen, Actor.AGENT, target)
         return
@@ -144,11 +144,11 @@ def _answer(draft: DecisionDraft, seen: str, revision: int | None) -> None:
     if now.hidden is not None:
         draft.finish(Outcome.UNKNOWN)
         return
-    if action.respec and revision is None:
+    if action.changes_spec and revision is None:
         draft.silence()  # it is there, and nobody can say with which spec
         return
     true = truth(lc, action, op.origin, target, seen, lc.state(now.state))
-    if true == action.fails and true != target:
+    if true == action.on_failure and true != target:
         draft.fail(Trigger.OBSERVED, seen, Actor.AGENT)
     elif reached:  # as it would be either way: nobody can say whether it was done
         draft.arrive(Trigger.OBSERVED, seen, Actor.AGENT, true, Outcome.UNKNOWN)
@@ -161,8 +161,8 @@ def _answer_to_undo(draft: DecisionDraft, seen: str) -> None:
     """A failed action whose undo is a look: whole again, gone after all, or left for a person."""
     lc, now, action = draft.lc, draft.now, draft.action
     rows = lc.rows(now.state, Trigger.ROLLED_BACK, action.name)
-    if rows and lc.state(rows[0].target).seen == seen:
-        draft.undone()
+    if rows and lc.state(rows[0].target).observed_as == seen:
+        draft.rolled_back()
         return
     gone = lc.drifted(now.state, seen)
     if gone:

@@ -35,13 +35,13 @@ def on_connected(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | 
     rows = lc.rows(snap.state, Trigger.CONNECTED, CONNECT)
     action = lc.action(CONNECT)
     assert action is not None
-    if not rows and snap.state not in action.through:
+    if not rows and snap.state not in action.via:
         return draft.decision()
     origin = op.origin if op else snap.state
     again = replace(op, phase=Phase.ACTING, step=0) if op else Operation(CONNECT, origin=origin, id=event.operation)
     draft.set(operation=again)
     draft.withdraw()
-    draft.move(Trigger.CONNECTED, CONNECT, Actor.AGENT, action.through[0])
+    draft.move(Trigger.CONNECTED, CONNECT, Actor.AGENT, action.via[0])
     draft.enter()
     return draft.decision()
 
@@ -49,7 +49,7 @@ def on_connected(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | 
 def _welcoming(lc: Lifecycle, op: Operation) -> bool:
     """Whether the running operation is one that waits for the agent to come up."""
     connect, running = lc.action(CONNECT), lc.action(op.action)
-    return connect is not None and running is not None and running.through == connect.through
+    return connect is not None and running is not None and running.via == connect.via
 
 
 def _successor(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | Rejection:

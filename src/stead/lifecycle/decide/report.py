@@ -8,7 +8,7 @@ from stead.lifecycle.decide.observe import on_seen
 from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Report, Take
-from stead.lifecycle.rows import Actor, AwaitedParty, Fold, StateClass, Trigger
+from stead.lifecycle.rows import Actor, Aggregation, AwaitedParty, StateClass, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot, Work
 
 
@@ -58,7 +58,7 @@ def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Rej
             draft.silence()
     elif op.phase is Phase.ROLLING_BACK:
         if report.kind is Trigger.SUCCEEDED:
-            draft.undone()
+            draft.rolled_back()
         else:
             draft.keep()
             draft.finish(Outcome.FAILED)
@@ -107,9 +107,9 @@ def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision 
 def _step_done(draft: DecisionDraft, report: Report) -> None:
     """On to what follows; where that is the state that timed events imply, there."""
     target, last = draft.follows()
-    if last and draft.lc.fold is Fold.EVENTS and draft.action.respec:
+    if last and draft.lc.aggregation is Aggregation.EVENTS and draft.action.changes_spec:
         target = implied_by_events(dict(report.events))
-        if target == draft.action.fails:
+        if target == draft.action.on_failure:
             draft.fail(Trigger.FAILED, draft.action.name, Actor.CONTROLLER)
             return
     draft.arrive(Trigger.NEXT, draft.action.name, Actor.CONTROLLER, target)

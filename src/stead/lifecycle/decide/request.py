@@ -43,19 +43,19 @@ def _on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Rejec
     refusal = _may_ask(lc, snap, action, req)
     if refusal is not None:
         return refusal
-    if action.steers:
+    if action.signals:
         return _steer(lc, snap, action, req)
     running = snap.operation
     if running is not None:
         return _meet(lc, snap, running, action, req)
     if snap.hidden is not None and action.hidden:
         return _conflict(lc, snap, _holder(snap.hidden), action, req)
-    passes = (action.outranks or leaves_out(action, req)) and snap.blocked is not None and snap.blocked.below
+    passes = (action.preempts or leaves_out(action, req)) and snap.blocked is not None and snap.blocked.below
     if snap.blocked is not None and snap.hidden is None and not passes:
         return _conflict(lc, snap, snap.blocked, action, req)
     if snap.state in action.idle:
         return Decision(after=snap, ended=(EndedOperation(action.name, Outcome.SUCCEEDED, req.operation),))
-    if action.beside:
+    if action.scoped:
         return _beside(lc, snap, action, req)
     return begin(lc, snap, action, req)
 
@@ -74,14 +74,14 @@ def offered(action: str, actor: Actor) -> Request:
 
 def leaves_out(action: Action, req: Request) -> bool:
     """Whether members that other operations hold are left out; a caller who chose to queue waits for them instead."""
-    return action.leaves_out and req.on_conflict is not OnConflict.QUEUE
+    return action.skips_claimed and req.on_conflict is not OnConflict.QUEUE
 
 
 def begins(answer: Decision | Rejection) -> bool:
     """Whether an answer begins something, other than to join what is in progress or to find nothing to do."""
     if isinstance(answer, Rejection) or answer.joined or answer.queued:
         return False
-    idle = answer.ended and not answer.moves and answer.after.operation is None
+    idle = answer.ended and not answer.transitions and answer.after.operation is None
     return not idle
 
 
@@ -93,7 +93,7 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
         action=action.name,
         origin=snap.state,
         attempt=0 if lc.state(snap.state).probe_first or action.spares else 1,
-        forced=req.force and snap.state not in action.starts,
+        forced=req.force and snap.state not in action.source,
         hold=req.hold,
         on_failure=req.on_failure,
         on_partial=req.on_partial if creates else OnPartial.CONTINUE,
@@ -106,13 +106,13 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
     try:
         if first and first != snap.state:
             draft.move(Trigger.REQUEST, action.name, req.actor, first, forced=req.force)
-        elif snap.state not in action.starts:
+        elif snap.state not in action.source:
             raise NoRow(snap.state)
     except NoRow:
         return wrong_state(lc, snap, req)
-    if not (action.through or action.verbs or action.members):
+    if not (action.via or action.verbs or action.member_action):
         return _at_once(draft, action, req)
-    if action.respec:
+    if action.changes_spec:
         draft.set(revision=req.revision)
     if waits:
         draft.set(operation=replace(op, phase=Phase.WAITING))
@@ -122,7 +122,7 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
     passes = snap.blocked is not None and snap.blocked.below
     leaves = leaves_out(action, req)
     cancels = passes and not leaves  # it outranks what goes on below
-    if cancels and not any(a.beside for a in lc.actions):
+    if cancels and not any(a.scoped for a in lc.actions):
         draft.fence_off(Phase.ACTING)
     else:  # whatever ran beside others is over, and what it asked for is taken over one by one
         draft.enter()
@@ -140,7 +140,7 @@ def _at_once(draft: DecisionDraft, action: Action, req: Request) -> Decision:
 
 def _beside(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Rejection:
     """An operation that runs beside others: its claim is on a path below, and nothing moves here."""
-    if snap.state not in action.starts:
+    if snap.state not in action.source:
         return wrong_state(lc, snap, req)
     return Decision(after=snap, claims=(ClaimChange.TAKE,), beside=True)
 
@@ -149,7 +149,7 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Rej
     """Everything that speaks against a request before the state is looked at."""
     reasons: list[Reason] = []
     if not _its_actor(lc, snap, action, req.actor):
-        who = " or ".join(action.by) or "nobody by request"
+        who = " or ".join(action.actors) or "nobody by request"
         reasons.append(Reason(Code.NOT_THE_ACTOR, f"{action.name} is for {who}, not for {req.actor}"))
     if req.force and not action.forceable:
         reasons.append(Reason(Code.NOT_FORCEABLE, f"{action.name} cannot be forced"))
@@ -159,7 +159,7 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Rej
         reasons.append(Reason(Code.NEEDS_REASON, f"{action.name} needs a reason"))
     if action.empty_only and snap.children:
         reasons.append(Reason(Code.NOT_EMPTY, _remain(lc, snap.children)))
-    if lc.presence and action.outranks and snap.connected:  # what it would take over from is not over
+    if lc.presence and action.preempts and snap.connected:  # what it would take over from is not over
         reasons.append(Reason(Code.WRONG_STATE, f"its agent is connected; {action.name} is for one that is away"))
     if snap.over:
         reasons.append(Reason(Code.QUOTA, snap.over))
@@ -171,8 +171,8 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Rej
 
 def _remain(lc: Lifecycle, count: int) -> str:
     """What is still in something, or on it."""
-    if lc.holds:
-        return f"{count} {lc.holds}{'s' if count != 1 else ''} remain on it"
+    if lc.occupants:
+        return f"{count} {lc.occupants}{'s' if count != 1 else ''} remain on it"
     return f"{count} resource{'s remain' if count != 1 else ' remains'} below it"
 
 
@@ -181,7 +181,7 @@ def _needs(lc: Lifecycle, snap: Snapshot, req: Request) -> list[Reason]:
     trusted = req.within or req.actor is Actor.CONTROLLER
     above = dict(snap.above)
     says = "its {} is {}; changes are accepted while that is {}"
-    needs = [n for n in lc.needs if (n.named or not trusted) and (not n.only or req.action in n.only)]
+    needs = [n for n in lc.preconditions if (n.field or not trusted) and (not n.actions or req.action in n.actions)]
     unmet = [n for n in needs if n.kind in above and above[n.kind] not in n.states]
     told = [(n.kind, above[n.kind] or "not there", " or ".join(n.states)) for n in unmet]
     return [Reason(Code.PARENT, says.format(*words)) for words in told]
@@ -190,7 +190,7 @@ def _needs(lc: Lifecycle, snap: Snapshot, req: Request) -> list[Reason]:
 def _its_actor(lc: Lifecycle, snap: Snapshot, action: Action, actor: Actor) -> bool:
     """Whether the action is the actor's to ask for: anywhere, or by a row of this very state."""
     rows = lc.rows(snap.state, Trigger.REQUEST, action.name)
-    return any(acts_as(actor, by) for by in (*action.by, *(row.actor for row in rows)))
+    return any(acts_as(actor, by) for by in (*action.actors, *(row.actor for row in rows)))
 
 
 def _meet(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req: Request) -> Decision | Rejection:
@@ -198,7 +198,7 @@ def _meet(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req
     if running.action == action.name and action.joins and running.phase is not Phase.ROLLING_BACK:
         return Decision(after=snap, joined=True)
     other = lc.action(running.action)
-    if action.outranks and other is not None and not other.outranks:
+    if action.preempts and other is not None and not other.preempts:
         return _take_over(lc, snap, running, action, req)
     return _conflict(lc, snap, _holder(running), action, req)
 
@@ -219,7 +219,7 @@ def _take_over(
             draft.ended.append(EndedOperation(gone.action, Outcome.PREEMPTED, gone.id))
     if snap.revision != snap.previous:
         draft.set(revision=snap.previous)
-    if not (action.through or action.verbs or action.members):
+    if not (action.via or action.verbs or action.member_action):
         draft.set(operation=None, hidden=None)
         draft.withdraw()
         draft.claims.append(ClaimChange.RELEASE)
@@ -250,18 +250,18 @@ def _take_over(
 def _steer(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Rejection:
     """A word to an operation: go on with what is held, or give up what has not begun its work."""
     op = snap.operation
-    phases = (Phase.HELD,) if action.through else (Phase.HELD, Phase.ACTING)
-    if op is None or op.action != action.steers or op.phase not in phases or snap.state not in action.starts:
+    phases = (Phase.HELD,) if action.via else (Phase.HELD, Phase.ACTING)
+    if op is None or op.action != action.signals or op.phase not in phases or snap.state not in action.source:
         return wrong_state(lc, snap, req)
     draft = DecisionDraft(lc, snap)
-    if action.through:
+    if action.via:
         draft.set_op(hold=False)
-        draft.move(Trigger.REQUEST, action.name, req.actor, action.through[0])
+        draft.move(Trigger.REQUEST, action.name, req.actor, action.via[0])
         draft.enter()
     else:
         if op.phase is Phase.ACTING:
             draft.withdraw()  # the controller may be at a step of it, and stops
-        draft.undo()
+        draft.roll_back()
     return draft.decision()
 
 
@@ -281,11 +281,11 @@ def _undo(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Rejection:
     action = _failed(lc, snap)
     if action is None:
         return wrong_state(lc, snap, req)
-    origin = snap.kept[1] if snap.kept else action.starts[0]
+    origin = snap.kept[1] if snap.kept else action.source[0]
     draft = DecisionDraft(lc, snap)
     draft.set(operation=Operation(action.name, origin=origin, id=req.operation, by=req.by, since=req.at))
     draft.claims.append(ClaimChange.TAKE)
-    draft.undo()
+    draft.roll_back()
     return draft.decision()
 
 
@@ -293,7 +293,7 @@ def _failed(lc: Lifecycle, snap: Snapshot) -> Action | None:
     """The action whose failure is to be taken back: the one that is remembered, or the only one it can have been."""
     if snap.kept is not None:
         return lc.action(snap.kept[0])
-    found = [a for a in lc.actions if a.fails == snap.state and lc.rows(snap.state, Trigger.ROLLED_BACK, a.name)]
+    found = [a for a in lc.actions if a.on_failure == snap.state and lc.rows(snap.state, Trigger.ROLLED_BACK, a.name)]
     return found[0] if len(found) == 1 else None
 
 
@@ -306,7 +306,7 @@ def _conflict(
     since = f" since {holder.since}" if holder.since else ""
     who = f" by {holder.by}" if holder.by else ""
     says = f"it is in use{who}" if holder.action == USE else f"{holder.action}{who} is under way{since}"
-    moving = lc.state(snap.state).cls is StateClass.TRANSITIONAL and not (action is not None and action.beside)
+    moving = lc.state(snap.state).cls is StateClass.TRANSITIONAL and not (action is not None and action.scoped)
     code = Code.IN_PROGRESS if moving else Code.HELD
     return Rejection((Reason(code, says),), snap.state, (), holder, RETRY)
 

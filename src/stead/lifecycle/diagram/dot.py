@@ -32,7 +32,7 @@ def dot(picture: Picture) -> str:
 def _node(state: State) -> str:
     fill, stroke, text = state_colours(state.cls)
     colours = f'color="{stroke}" fillcolor="{fill}" fontcolor="{text}"'
-    return f"  {_quoted(state.name)} [{_SHAPES[state.cls]} {colours} tooltip={_quoted(state.says)}]"
+    return f"  {_quoted(state.name)} [{_SHAPES[state.cls]} {colours} tooltip={_quoted(state.description)}]"
 
 
 def _edge(arrow: Arrow) -> str:

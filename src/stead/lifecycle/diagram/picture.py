@@ -109,7 +109,7 @@ def picture(lifecycle: Lifecycle, *, detail: bool = False) -> Picture:
     place = {name: i for i, name in enumerate([*(s.name for s in lifecycle.states), *(c.name for c in crowds)])}
     return Picture(
         lifecycle.kind,
-        lifecycle.says,
+        lifecycle.description,
         lifecycle.states,
         tuple(crowds),
         tuple(
@@ -128,7 +128,7 @@ def _why_not(lc: Lifecycle, move: Transition) -> str:
         return "observed"
     if move.trigger is Trigger.TIMED_OUT:
         return "on silence"
-    if move.trigger is Trigger.CHILDREN and move not in lc.moves and not _led_there(lc, move):
+    if move.trigger is Trigger.CHILDREN and move not in lc.transitions and not _led_there(lc, move):
         return "following children"
     return ""
 
@@ -145,8 +145,8 @@ def _led_there(lc: Lifecycle, move: Transition) -> bool:
     action = lc.action(move.on)
     if action is None or lc.state(move.source).cls is not StateClass.TRANSITIONAL:
         return False
-    ends = (*resolve(action, action.ends, action.starts), *resolve(action, action.fails, action.starts))
-    return move.target in (*action.through, *ends)
+    ends = (*resolve(action, action.target, action.source), *resolve(action, action.on_failure, action.source))
+    return move.target in (*action.via, *ends)
 
 
 type _Asked = tuple[str, str, bool]
@@ -182,7 +182,9 @@ def _arrow(lc: Lifecycle, source: str, target: str, moves: Sequence[Transition])
 def _failed(lc: Lifecycle, move: Transition) -> bool:
     """Whether the children took an action to where failure leads."""
     action = lc.action(move.on)
-    return move.trigger is Trigger.CHILDREN and action is not None and move.target == action.fails != action.ends
+    return (
+        move.trigger is Trigger.CHILDREN and action is not None and move.target == action.on_failure != action.target
+    )
 
 
 def _words(lc: Lifecycle, moves: Iterable[Transition]) -> tuple[Word, ...]:

@@ -106,7 +106,7 @@ def _crowd_lines(crowd: Crowd) -> tuple[str, ...]:
 
 
 def _within(state: State) -> str:
-    return f"within {duration(state.deadline)}" if state.deadline else ""
+    return f"within {duration(state.timeout)}" if state.timeout else ""
 
 
 def _label_lines(arrow: Arrow) -> list[tuple[str, str, Actor]]:
@@ -140,7 +140,7 @@ def _state(placed: Placed, state: State) -> str:
     text = f'<text x="{_n(x)}" y="{_n(y + (-1 if within else 5))}">{name}</text>'
     if within:
         text += f'<text class="small" x="{_n(x)}" y="{_n(y + 13)}">{within}</text>'
-    return f'<g class="state {state.cls}"><title>{name}: {escape(state.says)}</title>{shape}{text}</g>'
+    return f'<g class="state {state.cls}"><title>{name}: {escape(state.description)}</title>{shape}{text}</g>'
 
 
 def _crowd(placed: Placed, crowd: Crowd) -> str:

@@ -1,33 +1,40 @@
-"""Lifecycles as YAML, so that users bring their own and keep them beside what they describe.
+"""Lifecycles as YAML documents, so that users can write their own and keep them in version control.
 
     kind: vm
-    says: A virtual machine at a provider.
-    gone: Terminated
+    description: A virtual machine at a provider.
+    on_absent: Terminated
     states:
-      - {name: Absent, class: absent, says: There is no such VM.}
-      - {name: Running, class: stable, says: It runs.}
-      - {name: Terminating, class: transitional, says: It is being removed., deadline: 15m}
-      - {name: Terminated, class: final, says: It was removed for good.}
+      - {name: Absent, class: absent, description: The VM does not exist.}
+      - {name: Running, class: stable, description: It runs.}
+      - {name: Terminating, class: transitional, description: It is being removed., timeout: 15m}
+      - {name: Terminated, class: final, description: It was removed for good.}
     actions:
       - name: terminate
-        says: Remove it for good.
-        starts: Running
-        through: Terminating
-        ends: Terminated
-        fails: (back)
-        undo: leave
-    moves:
-      - {from: Absent, when: observed Running, by: agent, to: Running}
+        description: Remove it for good.
+        source: Running
+        via: Terminating
+        target: Terminated
+        on_failure: (origin)
+        rollback: leave
+    transitions:
+      - {source: Absent, trigger: observed Running, actor: agent, target: Running}
 
-The first state is where an object begins. A key that is left out has the default of the row it belongs to. A
-list of one may be written as a word. Times are `90s`, `15m`, `2h`, `7d` or whole seconds. In place of a
-state, `(back)` is the one in which the operation began and `(fails)` wherever the action goes when it fails;
-the brackets keep them apart from names. A settled state is seen under its own name, an absent or final one as
-`absent`, unless `seen` says otherwise. The word of a move is its trigger and what it is about; its key is
-`when` and not `on`, which many readers of YAML take for *true*.
+An object begins in the first state. A key that a document leaves out has the default of the row it belongs to. A
+list of one may be written as a word. Times are `90s`, `15m`, `2h`, `7d` or whole seconds. Instead of a state,
+`(origin)` is the
+one in which the operation began and `(on_failure)` the one that a failure of the action leads to; the parentheses
+keep them apart from names. Agents observe a stable state under its own name and an absent or final one as `absent`,
+unless `observed_as` says otherwise. The trigger of a transition is a word and the action or observation that it is
+about.
 
-What `load` returns has a table of moves: every state it names exists. Whether it is also sound is for `lint`
-to say.
+An action does one kind of work: orders to an agent (`work: {orders: [stop, delete], attempts: 1}`; left out: one
+order with the action's name), an action of the members (`work: {member_action: suspend}`), a signal to the operation
+of
+another action (`work: {signal: create}`), work on a path below (`work: scoped`), or no more than the change of state
+(`work: none`). `rollback: {verb: delete, target: Absent}` names what rolls a failed attempt back; `leave` says that,
+on purpose, nothing does.
+
+The result of `load` has a table of transitions: every state that it names exists. `lint` says whether it is sound.
 """
 
 from __future__ import annotations
@@ -38,7 +45,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.document.form import ActionForm, ExpiryForm, LifecycleForm, MoveForm, NeedForm, StateForm
+from stead.lifecycle.document.form import (
+    ActionForm,
+    ExpiryForm,
+    LifecycleForm,
+    PreconditionForm,
+    RollbackForm,
+    StateForm,
+    TransitionForm,
+)
 from stead.lifecycle.document.words import Unknown
 from stead.lifecycle.document.writing import write
 from stead.lifecycle.files.nodes import read
@@ -80,21 +95,22 @@ def schema() -> dict[str, Any]:
 
 _FORMS: dict[str, type[BaseModel]] = {
     "states": StateForm,
-    "expires": ExpiryForm,
+    "expiry": ExpiryForm,
     "actions": ActionForm,
-    "moves": MoveForm,
-    "without": MoveForm,
-    "needs": NeedForm,
+    "rollback": RollbackForm,
+    "transitions": TransitionForm,
+    "excluded": TransitionForm,
+    "preconditions": PreconditionForm,
 }
 
-# What somebody writes who knows the rows in Python, or other YAML.
+# Keys that authors write who know the rows in Python, or other YAML.
 _OTHER_NAMES = {
     "cls": "class",
-    "source": "from",
-    "target": "to",
-    "on": "when",
-    "trigger": "when",
-    "actor": "by",
+    "from": "source",
+    "to": "target",
+    "on": "trigger",
+    "when": "trigger",
+    "by": "actor",
 }
 
 _SAYS = {
@@ -117,7 +133,7 @@ def _state_names(data: Any) -> Mapping[str, None] | None:
 
 def _problems(invalid: ValidationError) -> Iterator[Problem]:
     for each in invalid.errors(include_url=False):
-        path: Path = each["loc"]
+        path: Path = tuple(step for step in each["loc"] if not str(step).startswith("("))
         cause = each.get("ctx", {}).get("error")
         if each["type"] == "extra_forbidden":
             yield _unknown_key(path)

@@ -12,51 +12,66 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document.words import (
     Actors,
     Count,
-    Ends,
-    Fails,
     Flag,
     Name,
     NameOrNone,
     Names,
+    OnFailure,
     Otherwise,
+    RollbackWord,
     Seconds,
+    SpecChangeWord,
     StateOrNone,
     StateRef,
     States,
+    Target,
     Text,
-    WhenWord,
+    TriggerWord,
+    WorkWord,
     choice,
+    work_form,
 )
 from stead.lifecycle.rows import (
     ABSENT,
-    BACK,
-    FAILS,
+    LEAVE,
+    ON_FAILURE,
+    ORIGIN,
     Action,
     Actor,
+    Aggregation,
     AncestorCondition,
     AwaitedParty,
+    ConflictPolicy,
     Expiry,
-    Fold,
+    MemberAction,
+    Orders,
+    Rollback,
+    ScopedOperation,
+    Signal,
+    SpecChange,
     State,
     StateClass,
     Transition,
+    Work,
 )
 
 
-def seen_by_default(cls: StateClass, name: str) -> str:
-    """What an agent says of a state that does not say it: as the constructors of the rows have it."""
+def observed_by_default(cls: StateClass, name: str) -> str:
+    """The observation of a state whose document does not name it, as the constructors of the rows have it."""
     return {StateClass.STABLE: name, StateClass.TRANSITIONAL: ""}.get(cls, ABSENT)
 
 
 def _without_nulls(schema: dict[str, Any]) -> None:
     """A key that may be left out is not a key that may be null."""
     for field in schema["properties"].values():
+        if "oneOf" in field:  # forms that are told apart by their keys
+            field["anyOf"] = field.pop("oneOf")
         if "default" in field and field["default"] is None:
             del field["default"]
             others = [each for each in field.pop("anyOf") if each != {"type": "null"}]
@@ -68,30 +83,30 @@ class _Form(BaseModel):
 
 
 class ExpiryForm(_Form):
-    """A state that ends by the clock."""
+    """A state that ends after a time."""
 
     after: Seconds = Field(description="How long the state lasts at most.")
-    action: Name = Field(description="The action that the clock then asks for.")
+    action: Name = Field(description="The action that the clock then requests.")
 
     def row(self) -> Expiry:
-        """The row it stands for."""
+        """The row that the form describes."""
         return Expiry(self.after, self.action)
 
 
-class NeedForm(_Form):
+class PreconditionForm(_Form):
     """An ancestor, and the states it must be in for a change to be accepted."""
 
     kind: Name = Field(description="The ancestor's kind.")
     states: Names = Field(description="The states of that kind in which a change is accepted.")
-    there: bool = Field(default=False, description="Whether it has to be there at all.")
-    named: NameOrNone = Field(
+    must_exist: Flag = Field(default=False, description="The ancestor has to exist as a record.")
+    field: NameOrNone = Field(
         default="", description="The field of the spec that has its path, where it is no ancestor."
     )
-    only: Names = Field(default=(), description="The actions that need it; none: all.")
+    actions: Names = Field(default=(), description="The actions that depend on the condition; none: all.")
 
     def row(self) -> AncestorCondition:
-        """The row it stands for."""
-        return AncestorCondition(self.kind, self.states, self.there, self.named, self.only)
+        """The row that the form describes."""
+        return AncestorCondition(self.kind, self.states, self.must_exist, self.field, self.actions)
 
 
 class StateForm(_Form):
@@ -100,129 +115,186 @@ class StateForm(_Form):
     name: Name
     cls: Annotated[StateClass, choice(StateClass)] = Field(
         alias="class",
-        description="stable: stays until a request. transitional: in progress. final: the end. "
-        "absent: there is no such object.",
+        description="stable: stays until a request. transitional: a change is in progress. final: the end. "
+        "absent: the object does not exist.",
     )
-    says: Text = Field(description="One sentence about it.")
-    deadline: Seconds | None = Field(
-        None, description="How long a moving state may last before the object is probed."
+    description: Text = Field(description="One sentence about it.")
+    timeout: Seconds | None = Field(
+        None, description="How long a transitional state may last before an agent probes the object."
     )
     awaits: Annotated[AwaitedParty, choice(AwaitedParty)] = Field(
-        AwaitedParty.AGENT, description="For a moving state: whose word it waits for."
+        AwaitedParty.AGENT, description="For a transitional state: the party whose report it waits for."
     )
-    seen: NameOrNone | None = Field(
+    observed_as: NameOrNone | None = Field(
         None,
-        description="What an agent says when the provider agrees with this state; empty where no look can "
-        "tell. Left out: its own name if stable, `absent` if absent or final, empty if transitional.",
+        description="The observation that agrees with this state; empty where no observation can tell. Left out: its "
+        "own name if stable, `absent` if absent or final, empty if transitional.",
     )
-    asks: NameOrNone = Field(
+    member_action: NameOrNone = Field(
         "",
-        description="In a state that awaits children: the action asked of them, if not what the action says.",
+        description="For a state that awaits children: the action that they get, if not the action's member action.",
     )
-    fails: Fails = Field(
-        "", description="Where failure and silence in this state lead, if not where the action says."
-    )
-    probe_first: Flag = Field(
-        False, description="An action that starts here looks at the object before it acts on it."
-    )
-    still: Flag = Field(False, description="It hardly changes by itself, and is looked at seldom.")
-    expires: ExpiryForm | None = Field(None, description="After so long a time the clock asks for an action.")
+    on_failure: OnFailure = Field("", description="The state that failure and timeout lead to, if not the action's.")
+    probe_first: Flag = Field(False, description="An action that starts here begins with an observation.")
+    rarely_changes: Flag = Field(False, description="It hardly changes by itself, and is observed seldom.")
+    expiry: ExpiryForm | None = Field(None, description="After a time the clock requests an action.")
 
     def row(self) -> State:
-        """The row it stands for."""
-        seen = seen_by_default(self.cls, self.name) if self.seen is None else self.seen
-        return State(**dict(self) | {"seen": seen, "expires": self.expires and self.expires.row()})
+        """The row that the form describes."""
+        observed_as = observed_by_default(self.cls, self.name) if self.observed_as is None else self.observed_as
+        return State(**dict(self) | {"observed_as": observed_as, "expiry": self.expiry and self.expiry.row()})
+
+
+class OrdersForm(_Form):
+    """Work of an agent."""
+
+    orders: Names = Field((), description="The verbs, one after the other. Left out: one, the action's name.")
+    attempts: Count = Field(
+        3, description="How often the orders run before a probe that shows no change counts as failure."
+    )
+
+    def row(self) -> Orders:
+        """The value that the form describes."""
+        return Orders(self.orders, self.attempts)
+
+
+class MemberActionForm(_Form):
+    """For a group: an action of its members."""
+
+    member_action: Name = Field(description="The action that the members get.")
+    skips_claimed: Flag = Field(
+        False, description="Members that other operations have claims on are skipped, instead of a conflict."
+    )
+
+    def row(self) -> MemberAction:
+        """The value that the form describes."""
+        return MemberAction(self.member_action, self.skips_claimed)
+
+
+class SignalForm(_Form):
+    """No operation of its own."""
+
+    signal: Name = Field(description="The action whose running operation it is a signal to.")
+
+    def row(self) -> Signal:
+        """The value that the form describes."""
+        return Signal(self.signal)
+
+
+WorkForm = Annotated[
+    Annotated[OrdersForm, Tag("(orders)")]
+    | Annotated[MemberActionForm, Tag("(member_action)")]
+    | Annotated[SignalForm, Tag("(signal)")]
+    | Annotated[WorkWord, choice(WorkWord), Tag("(word)")],
+    Discriminator(work_form),
+]
+"""What an action does: the forms exclude each other, so a document has one of them."""
+
+
+class RollbackForm(_Form):
+    """What becomes of a failed attempt."""
+
+    verb: Name = Field(description="The order that rolls it back; `probe` where an observation decides.")
+    target: Otherwise = Field(ORIGIN, description="The state that a completed rollback leads to.")
+
+    def row(self) -> Rollback:
+        """The value that the form describes."""
+        return Rollback(self.verb, self.target)
+
+
+RollbackChoice = Annotated[
+    Annotated[RollbackForm, Tag("(rollback)")] | Annotated[RollbackWord, choice(RollbackWord), Tag("(word)")],
+    Discriminator(lambda value: "(rollback)" if isinstance(value, dict) else "(word)"),
+]
 
 
 class ActionForm(_Form):
     """One action."""
 
     name: Name
-    says: Text = Field(description="One sentence about it.")
-    starts: States = Field(description="The states in which it may be asked for.")
-    through: States = Field(
-        (), description="The moving states on the way. None: the state stays until the work is done."
+    description: Text = Field(description="One sentence about it.")
+    source: States = Field(description="The states in which it may start.")
+    via: States = Field(
+        (), description="The transitional states on its way. None: the state stays until the work is done."
     )
-    ends: Ends = Field(description="Where success leads; (back) for where it began.")
-    fails: Fails = Field(
+    target: Target = Field(description="The state that success leads to; (origin) for the one in which it began.")
+    on_failure: OnFailure = Field(
         "",
-        description="Where failure leads; (back) for where it began; left out where the action cannot fail.",
+        description="The state that failure leads to; (origin) for the one in which it began; left out where the "
+        "action cannot fail.",
     )
-    by: Actors = Field((Actor.USER,), description="Who may ask for it.")
-    orders: Names | None = Field(
-        None, description="The verbs an agent is told, one after the other. Left out: the action's name."
+    on_timeout: Otherwise = Field(
+        ON_FAILURE,
+        description="The state that a timeout leads to, after a probe without an answer; (on_failure): as failure.",
     )
-    undo: NameOrNone = Field(
-        "",
-        description="The verb that takes a failed attempt back; `probe` where a look decides; `leave` where, "
-        "on purpose, nobody does.",
+    actors: Actors = Field((Actor.USER,), description="The actors that may request it.")
+    work: WorkForm = Field(
+        OrdersForm.model_construct(orders=(), attempts=3),
+        description="What it does: orders to an agent (left out: one with the action's name), an action of the "
+        "members, a signal to another operation, `scoped` or `none`.",
     )
-    undone: Otherwise = Field(BACK, description="Where a completed undo leads.")
-    silent: Otherwise = Field(
-        FAILS,
-        description="Where silence leads, after a probe that nobody answered; (fails): where failure does.",
+    rollback: RollbackChoice | None = Field(
+        None, description="What rolls a failed attempt back; `leave` where, on purpose, nothing does."
     )
-    attempts: Count = Field(
-        3, description="How often the order is run before a probe that shows no change counts as failure."
+    spec_change: Annotated[SpecChangeWord, choice(SpecChangeWord)] = Field(
+        SpecChangeWord.NONE,
+        description="It brings a new spec, which is the resource's when the action succeeded: `replace` the spec, or "
+        "`amend` it.",
     )
-    members: NameOrNone = Field("", description="For a group: the action asked of its members.")
+    conflict: Annotated[ConflictPolicy, choice(ConflictPolicy)] = Field(
+        ConflictPolicy.REJECT,
+        description="While another operation has the claim: reject the request, queue it (unless the caller says "
+        "otherwise), or preempt that operation.",
+    )
+    joins: Flag = Field(True, description="A second request for the same action joins the running operation.")
     idle: States = Field((), description="States in which the action succeeds and does nothing.")
-    joins: Flag = Field(True, description="The same action asked again joins the running operation.")
-    steers: NameOrNone = Field(
-        "",
-        description="Not an operation of its own, but a word to the running operation of this action.",
-    )
-    forceable: Flag = Field(False, description="Forced, it starts from wherever there is something to act on.")
+    forceable: Flag = Field(False, description="Forced, it starts from every state that has something to act on.")
     hidden: Flag = Field(
         False, description="The visible state stays; one request is accepted meanwhile and runs afterwards."
     )
-    beside: Flag = Field(False, description="Runs beside others, on the path below the resource that it names.")
-    outranks: Flag = Field(False, description="Takes over from whatever operation is running.")
-    checked: Flag = Field(False, description="Begins with a check that may say no; then nothing has changed.")
+    checked: Flag = Field(False, description="Begins with a check that may decline; then nothing has changed.")
     spares: States = Field(
-        (), description="Begins with a look, and does nothing where the object is seen in one of these states."
+        (), description="Begins with an observation, and does nothing to an object observed in one of these states."
     )
-    respec: Flag = Field(
-        False,
-        description="Brings a new spec, the resource's when it is done and dropped when it is undone.",
-    )
-    amends: Flag = Field(False, description="What it brings is laid over the spec instead of taking its place.")
-    empty_only: Flag = Field(False, description="Refused while the resource has children.")
-    queues: Flag = Field(
-        False, description="On conflict the request waits its turn, unless the caller says otherwise."
-    )
-    leaves_out: Flag = Field(
-        False, description="For a group: members that are claimed by others are skipped, instead of a conflict."
-    )
+    empty_only: Flag = Field(False, description="Rejected while the resource has children.")
     claims: NameOrNone = Field(
         "",
         description="The field of spec or facts with the path of another object that the action claims as well.",
     )
-    needs_reason: Flag = Field(False, description="A request has to say why; the journal keeps it.")
+    needs_reason: Flag = Field(False, description="A request has to give a reason; the journal keeps it.")
 
     def row(self) -> Action:
-        """The row it stands for."""
-        return Action(**dict(self))
+        """The row that the form describes."""
+        work = _WORK[self.work] if isinstance(self.work, WorkWord) else self.work.row()
+        rollback = self.rollback.row() if isinstance(self.rollback, RollbackForm) else self.rollback and LEAVE
+        spec_change = _SPEC_CHANGES[self.spec_change]
+        return Action(**dict(self) | {"work": work, "rollback": rollback, "spec_change": spec_change})
 
 
-class MoveForm(_Form):
-    """One move that no action implies, or that an action would imply and this kind does not have."""
+_WORK: dict[WorkWord, Work | None] = {WorkWord.NONE: None, WorkWord.SCOPED: ScopedOperation()}
+_SPEC_CHANGES = {
+    SpecChangeWord.NONE: None,
+    SpecChangeWord.REPLACE: SpecChange(),
+    SpecChangeWord.AMEND: SpecChange(amends=True),
+}
 
-    source: StateRef = Field(alias="from")
-    when: WhenWord = Field(
-        description="On what word: the trigger, then the action or observation it is about: `observed Running`."
+
+class TransitionForm(_Form):
+    """A transition that no action implies, or that an action would imply and this kind does not have."""
+
+    source: StateRef
+    trigger: TriggerWord = Field(
+        description="The trigger, then the action or observation that it is about: `observed Running`."
     )
-    by: Annotated[Actor, choice(Actor)] = Field(description="Who may make it.")
-    target: StateRef = Field(alias="to")
+    actor: Annotated[Actor, choice(Actor)] = Field(description="The actor that may make it.")
+    target: StateRef
     forced: Flag = Field(False, description="Only a forced request makes it.")
-    contended: Flag = Field(
-        False, description="More than one actor may leave the source state, and whoever comes first wins."
-    )
+    contended: Flag = Field(False, description="Several actors may leave the source state, and the first one wins.")
 
     def row(self) -> Transition:
-        """The row it stands for."""
-        trigger, on = self.when
-        return Transition(self.source, trigger, on, self.by, self.target, self.forced, self.contended)
+        """The row that the form describes."""
+        trigger, on = self.trigger
+        return Transition(self.source, trigger, on, self.actor, self.target, self.forced, self.contended)
 
 
 def _section(value: Any) -> Any:
@@ -240,37 +312,41 @@ Section = BeforeValidator(_section)
 
 
 class LifecycleForm(_Form):
-    """A lifecycle: the states of a kind, its actions, and the moves that follow from neither."""
+    """A lifecycle: the states of a kind, its actions, and the transitions that follow from neither."""
 
     kind: Name = Field(description="The kind of resource.")
-    says: Text = Field(description="One sentence about it.")
+    description: Text = Field(description="One sentence about it.")
     parent: NameOrNone = Field("", description="The kind above it in the tree.")
-    needs: Annotated[tuple[NeedForm, ...], Section] = Field(
-        (), description="What its ancestors must be in for a change to be accepted."
+    preconditions: Annotated[tuple[PreconditionForm, ...], Section] = Field(
+        (), description="The states that its ancestors must be in for a change to be accepted."
     )
     members: NameOrNone = Field("", description="The kind of its members, for a group.")
-    fold: Annotated[Fold, choice(Fold)] = Field(Fold.NONE, description="How its state follows from its children.")
-    order: States = Field((), description="What the fold goes by: ties of dominant, badness of worst.")
-    drifts: States = Field(
-        (), description="Stable states that an observation may lead to and from, with nobody having asked."
+    aggregation: Annotated[Aggregation, choice(Aggregation)] = Field(
+        Aggregation.NONE, description="The rule by which its state follows from its children."
     )
-    gone: StateOrNone = Field(
-        "", description="Where an object goes that is seen absent without anybody having asked."
+    aggregation_order: States = Field(
+        (), description="The order that the rule uses: ties of dominant, severity of worst."
     )
-    broken: StateOrNone = Field(
-        "", description="Where an object goes that is seen broken without anybody having asked."
+    drift_states: States = Field((), description="Stable states that an observation may lead to and from by itself.")
+    on_absent: StateOrNone = Field(
+        "", description="The state of an object that is observed absent while no operation runs."
     )
-    misses: Count = Field(3, description="How many looks in a row must miss an object before it counts as gone.")
-    holds: NameOrNone = Field(
+    on_broken: StateOrNone = Field(
+        "", description="The state of an object that is observed broken while no operation runs."
+    )
+    absence_threshold: Count = Field(
+        3, description="How many observations in a row must miss an object before it counts as absent."
+    )
+    occupants: NameOrNone = Field(
         default="",
-        description="The kind of what is on it without lying below it: a field of their specs, called as this kind "
-        "is, has its path.",
+        description="The kind of the resources that occupy it without being below it: a field of their specs, called "
+        "as this kind is, has its path.",
     )
-    queue_of: NameOrNone = Field(
+    queue_field: NameOrNone = Field(
         "",
         description="The field of spec or facts with the path of another object, in whose queue its actions wait.",
     )
-    observed_alone: Flag = Field(
+    observable: Flag = Field(
         True,
         description="Users may `refresh` it and `accept-observed`; false where other records have to agree with it.",
     )
@@ -278,14 +354,16 @@ class LifecycleForm(_Form):
     states: Annotated[tuple[StateForm, ...], AfterValidator(_some), Section] = Field(
         description="The first is where an object begins.", json_schema_extra={"minItems": 1}
     )
-    actions: Annotated[tuple[ActionForm, ...], Section] = Field((), description="What may be asked for.")
-    moves: Annotated[tuple[MoveForm, ...], Section] = Field((), description="Rows that no action implies.")
-    without: Annotated[tuple[MoveForm, ...], Section] = Field(
-        (), description="Rows that an action would imply and this kind does not have."
+    actions: Annotated[tuple[ActionForm, ...], Section] = Field((), description="The actions of its actors.")
+    transitions: Annotated[tuple[TransitionForm, ...], Section] = Field(
+        (), description="Transitions that no action implies."
+    )
+    excluded: Annotated[tuple[TransitionForm, ...], Section] = Field(
+        (), description="Transitions that an action would imply and this kind does not have."
     )
 
     def lifecycle(self) -> Lifecycle:
-        """The lifecycle it stands for."""
-        sections = ("needs", "states", "actions", "moves", "without")
+        """The lifecycle that the form describes."""
+        sections = ("preconditions", "states", "actions", "transitions", "excluded")
         rows = {name: tuple(form.row() for form in getattr(self, name)) for name in sections}
         return Lifecycle(**dict(self) | rows)

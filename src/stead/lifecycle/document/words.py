@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo, WithJsonSc
 
 from stead.lifecycle.files.problems import quoted
 from stead.lifecycle.files.times import seconds
-from stead.lifecycle.rows import BACK, FAILS, Actor, Trigger
+from stead.lifecycle.rows import ON_FAILURE, ORIGIN, Actor, Trigger
 
 NAME = "[A-Za-z][A-Za-z0-9_.-]*"
 _NAME = re.compile(NAME)
@@ -28,8 +28,8 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 class Unknown(ValueError):
     """A word that is none of the known ones, one of which may have been meant."""
 
-    def __init__(self, says: str, word: str, known: Iterable[str]) -> None:
-        super().__init__(says)
+    def __init__(self, message: str, word: str, known: Iterable[str]) -> None:
+        super().__init__(message)
         self.word = word
         self.known = known
 
@@ -58,7 +58,7 @@ def _state(*constants: str) -> Callable[[str, ValidationInfo], str]:
     def check(value: str, info: ValidationInfo) -> str:
         if value in constants:
             return value
-        if value in (BACK, FAILS):
+        if value in (ORIGIN, ON_FAILURE):
             raise ValueError(f"{value} cannot stand here; name a state")
         _name(value)
         # Without states that could be read, the message about that is enough.
@@ -105,11 +105,41 @@ def _one_of(values: type[StrEnum]) -> Callable[[Any], Any]:
     return check
 
 
-type When = tuple[Trigger, str]
+class WorkWord(StrEnum):
+    """Work that is told by one word."""
+
+    NONE = "none"
+    """The change of state is all, or its states await the controller or children."""
+    SCOPED = "scoped"
+    """It runs beside others, on the path below the resource that the request names."""
 
 
-def _when(value: Any) -> Any:
-    """`observed Suspended`: the trigger, and what the word is about."""
+class RollbackWord(StrEnum):
+    """Instead of a rollback."""
+
+    LEAVE = "leave"
+
+
+class SpecChangeWord(StrEnum):
+    """What an action does with the spec that its request brings."""
+
+    NONE = "none"
+    REPLACE = "replace"
+    AMEND = "amend"
+
+
+def work_form(value: Any) -> str:
+    """The form of a document's work, by its keys."""
+    if not isinstance(value, dict):
+        return "(orders)" if getattr(value, "orders", None) is not None else "(word)"
+    return next((f"({key})" for key in ("member_action", "signal") if key in value), "(orders)")
+
+
+type TriggerOn = tuple[Trigger, str]
+
+
+def _trigger(value: Any) -> Any:
+    """`observed Suspended`: the trigger, and the action or observation that it is about."""
     if not isinstance(value, str):
         return value
     trigger, _, about = value.partition(" ")
@@ -141,9 +171,9 @@ Seconds = Annotated[
         {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]{1,9}[smhd]?$"}]}
     ),
 ]
-WhenWord = Annotated[
-    When,
-    BeforeValidator(_when),
+TriggerWord = Annotated[
+    TriggerOn,
+    BeforeValidator(_trigger),
     WithJsonSchema({"type": "string", "pattern": f"^({'|'.join(Trigger)})( +{NAME})?$"}),
 ]
 
@@ -155,9 +185,11 @@ def _target(*constants: str) -> dict[str, Any]:
     return {"type": "string", "pattern": "^(" + "|".join(map(re.escape, constants)) + f"|{NAME})$"}
 
 
-Ends = Annotated[str, AfterValidator(_state(BACK)), WithJsonSchema(_target(BACK))]
-Fails = Annotated[str, AfterValidator(_state_or_none(BACK)), WithJsonSchema(_target(BACK, ""))]
-Otherwise = Annotated[str, AfterValidator(_state_or_none(BACK, FAILS)), WithJsonSchema(_target(BACK, FAILS, ""))]
+Target = Annotated[str, AfterValidator(_state(ORIGIN)), WithJsonSchema(_target(ORIGIN))]
+OnFailure = Annotated[str, AfterValidator(_state_or_none(ORIGIN)), WithJsonSchema(_target(ORIGIN, ""))]
+Otherwise = Annotated[
+    str, AfterValidator(_state_or_none(ORIGIN, ON_FAILURE)), WithJsonSchema(_target(ORIGIN, ON_FAILURE, ""))
+]
 
 Names = Annotated[tuple[Name, ...], BeforeValidator(_one_or_many), _many(_NAME_SCHEMA)]
 States = Annotated[tuple[StateRef, ...], BeforeValidator(_one_or_many), _many(_NAME_SCHEMA)]

@@ -12,20 +12,40 @@ from stead.lifecycle.document.form import (
     ActionForm,
     ExpiryForm,
     LifecycleForm,
-    MoveForm,
-    NeedForm,
+    MemberActionForm,
+    OrdersForm,
+    PreconditionForm,
+    RollbackForm,
+    SignalForm,
     StateForm,
-    seen_by_default,
+    TransitionForm,
+    observed_by_default,
 )
+from stead.lifecycle.document.words import SpecChangeWord, WorkWord
 from stead.lifecycle.files.times import duration
-from stead.lifecycle.rows import Action, AncestorCondition, Expiry, State, Transition
+from stead.lifecycle.rows import (
+    Action,
+    AncestorCondition,
+    Expiry,
+    MemberAction,
+    Orders,
+    Rollback,
+    ScopedOperation,
+    Signal,
+    SpecChange,
+    State,
+    Transition,
+)
 
 WIDTH = 110
 
-_SECTIONS = ("states", "actions", "moves", "without")
-_DURATIONS = ("deadline", "after")
+_SECTIONS = ("states", "actions", "transitions", "excluded")
+_DURATIONS = ("timeout", "after")
 
-Row = State | Action | Transition | AncestorCondition | Expiry
+Row = State | Action | Transition | AncestorCondition | Expiry | Orders | MemberAction | Signal | Rollback
+
+_KEYS = {(Orders, "orders"): "verbs", (MemberAction, "member_action"): "action", (Signal, "signal"): "action"}
+"""Fields whose key in a document is not their name."""
 
 
 class _Line(dict[str, Any]):
@@ -69,8 +89,10 @@ def _plain(row: Row | Lifecycle, form: type[BaseModel]) -> dict[str, Any]:
     plain = {}
     for name, field in form.model_fields.items():
         value, default = _get(row, name), field.default
-        if isinstance(row, State) and name == "seen":
-            default = seen_by_default(row.cls, row.name)
+        if isinstance(row, Action) and name in ("work", "spec_change"):
+            default = default.row() if isinstance(default, OrdersForm) else None
+        if isinstance(row, State) and name == "observed_as":
+            default = observed_by_default(row.cls, row.name)
         if value != default:
             plain[field.alias or name] = _value(value, name)
     return plain
@@ -80,12 +102,9 @@ def _get(row: Row | Lifecycle, name: str) -> Any:
     """A field by the form's name for it."""
     if isinstance(row, Lifecycle) and name == "actions":
         return tuple(action for action in row.actions if not action.observes)  # every reader derives them
-    if isinstance(row, Transition):
-        if name == "when":
-            return f"{row.trigger} {row.on}".rstrip()
-        if name == "by":
-            return row.actor
-    return getattr(row, name)
+    if isinstance(row, Transition) and name == "trigger":
+        return f"{row.trigger} {row.on}".rstrip()
+    return getattr(row, _KEYS.get((type(row), name), name))
 
 
 def _value(value: Any, name: str) -> Any:
@@ -94,7 +113,15 @@ def _value(value: Any, name: str) -> Any:
             return _in_line(_plain(value, _FORMS[type(value)]))
         case Action():
             return _plain(value, ActionForm)
-        case tuple() if name in _SECTIONS or name == "needs":
+        case Orders() | MemberAction() | Signal() | Rollback():
+            return _in_line(_plain(value, _FORMS[type(value)]))
+        case ScopedOperation():
+            return str(WorkWord.SCOPED)
+        case SpecChange():
+            return str(SpecChangeWord.AMEND if value.amends else SpecChangeWord.REPLACE)
+        case None:
+            return str(WorkWord.NONE)
+        case tuple() if name in _SECTIONS or name == "preconditions":
             return [_value(each, name) for each in value]
         case tuple():
             return _Words(_value(each, name) for each in value)
@@ -107,9 +134,13 @@ def _value(value: Any, name: str) -> Any:
 
 _FORMS: dict[type, type[BaseModel]] = {
     State: StateForm,
-    AncestorCondition: NeedForm,
-    Transition: MoveForm,
+    AncestorCondition: PreconditionForm,
+    Transition: TransitionForm,
     Expiry: ExpiryForm,
+    Orders: OrdersForm,
+    MemberAction: MemberActionForm,
+    Signal: SignalForm,
+    Rollback: RollbackForm,
 }
 
 

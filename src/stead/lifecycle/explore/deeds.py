@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stead.lifecycle.decide.draft import LEAVE
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import ABSENT, BACK, BROKEN, Action
+from stead.lifecycle.rows import ABSENT, BROKEN, ORIGIN, PROBE, Action
 from stead.lifecycle.table import observations
 
 RESTORE = "restore"
@@ -41,13 +39,13 @@ class ProviderEffects:
             for verb in action.verbs:
                 known = lifecycle.action(verb) or action
                 self._deeds.setdefault(verb, _deed(lifecycle, known, verb != action.verbs[-1]))
-            ends = action.starts[0] if action.undone == BACK else action.undone
-            target = "" if action.undo in ("", LEAVE, PROBE) else lifecycle.state(ends).seen
+            ends = action.source[0] if action.rollback_target == ORIGIN else action.rollback_target
+            target = "" if action.rollback_verb in ("", PROBE) else lifecycle.state(ends).observed_as
             anything = frozenset(self.seen)
-            if action.undo == RESTORE:
+            if action.rollback_verb == RESTORE:
                 self._deeds[RESTORE] = ProviderEffect(target, True, True, anything, False)
-            elif action.undo not in ("", LEAVE, PROBE):
-                self._deeds.setdefault(action.undo, ProviderEffect(target, False, False, anything, False))
+            elif action.rollback_verb not in ("", PROBE):
+                self._deeds.setdefault(action.rollback_verb, ProviderEffect(target, False, False, anything, False))
 
     def __call__(self, verb: str, revision: int, truth: str, now: int) -> Iterator[tuple[str, str, int]]:
         """The ways the work can go: what the agent will say, what is there then, and with which spec."""
@@ -73,9 +71,9 @@ class ProviderEffects:
 
 def _deed(lc: Lifecycle, action: Action, on_the_way: bool) -> ProviderEffect:
     """What an action's verb does: it may start from any of its states, and from those that show nothing."""
-    starts = [lc.state(s).seen for s in action.starts]
-    becomes = "" if action.ends == BACK else lc.state(action.ends).seen
+    starts = [lc.state(s).observed_as for s in action.source]
+    becomes = "" if action.target == ORIGIN else lc.state(action.target).observed_as
     anywhere = action.forceable or not all(starts)
     works_on = frozenset(observations(lc) if anywhere else starts)
     makes = ABSENT in starts
-    return ProviderEffect(becomes, makes, makes or action.respec, works_on, on_the_way, action.checked)
+    return ProviderEffect(becomes, makes, makes or action.changes_spec, works_on, on_the_way, action.checked)

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stead.lifecycle.decide.draft import LEAVE, acts_as, claims
+from stead.lifecycle.decide.draft import acts_as, claims
 from stead.lifecycle.decision import ClaimChange, Decision, Outcome
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Event, TimerDue
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import ABSENT, BACK, Action, Actor, AwaitedParty, Fold, StateClass, Transition, Trigger
+from stead.lifecycle.rows import (
+    ABSENT,
+    ORIGIN,
+    PROBE,
+    Action,
+    Actor,
+    Aggregation,
+    AwaitedParty,
+    StateClass,
+    Transition,
+    Trigger,
+)
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 from stead.lifecycle.timers import pending
 
@@ -35,7 +45,7 @@ class PropertyChecker:
     def decision(self, before: Snapshot, event: Event, answer: Decision) -> None:
         """Everything that can be said of a decision without knowing what is true."""
         at = before.state
-        for move in answer.moves:
+        for move in answer.transitions:
             if move.source != at:
                 raise PropertyViolated(f"a move from {move.source} was made in {at}")
             at = move.target
@@ -59,15 +69,17 @@ class PropertyChecker:
         if (
             move.trigger in (Trigger.OBSERVED, Trigger.ACCEPTED)
             and move.on == ABSENT
-            and before.misses + 1 < self.law.misses
+            and before.misses + 1 < self.law.absence_threshold
         ):
-            raise PropertyViolated(f"it counted as gone after {before.misses + 1} looks of {self.law.misses}")
+            raise PropertyViolated(
+                f"it counted as gone after {before.misses + 1} looks of {self.law.absence_threshold}"
+            )
         state = self.law.state(move.source)
         if state.cls is not StateClass.TRANSITIONAL or move.contended or move.actor is Actor.CLOCK:
             return
         if move.trigger is Trigger.REQUEST:
             action = self.law.action(move.on)
-            if action is not None and (action.outranks or action.steers):
+            if action is not None and (action.preempts or action.signals):
                 return
         awaited = Actor.AGENT if state.awaits is AwaitedParty.AGENT else Actor.CONTROLLER
         if move.actor is not awaited:
@@ -96,7 +108,7 @@ class PropertyChecker:
             action = self.law.action(op.action) if op is not None else None
             if op is None or action is None:
                 raise PropertyViolated(f"the order {order.verb} belongs to no operation")
-            wanted = {PROBE, action.undo} if op.phase is Phase.ROLLING_BACK else {PROBE, *action.verbs}
+            wanted = {PROBE, action.rollback_verb} if op.phase is Phase.ROLLING_BACK else {PROBE, *action.verbs}
             if order.verb not in wanted:
                 raise PropertyViolated(f"{op.action} gave the order {order.verb}")
             if op.cancelled and not op.undoes and order.verb != PROBE:
@@ -106,12 +118,12 @@ class PropertyChecker:
         """Children are asked for what the state says, when it is entered."""
         op = answer.after.operation
         action = self.law.action(op.action) if op is not None else None
-        if op is None or action is None or op.phase is not Phase.ACTING or action.beside:
+        if op is None or action is None or op.phase is not Phase.ACTING or action.scoped:
             return
         state = self.law.state(answer.after.state)
-        waits = state.cls is StateClass.TRANSITIONAL and state.awaits is AwaitedParty.CHILDREN and action.through
+        waits = state.cls is StateClass.TRANSITIONAL and state.awaits is AwaitedParty.CHILDREN and action.via
         entered = before.state != answer.after.state or before.operation is None
-        wanted = state.asks or action.members
+        wanted = state.member_action or action.member_action
         if waits and entered and wanted and answer.members != wanted:
             raise PropertyViolated(
                 f"in {state.name} the children were asked for {answer.members or 'nothing'}, not {wanted}"
@@ -152,47 +164,47 @@ class PropertyChecker:
     def _undone(self, before: Snapshot, op: Operation, answer: Decision) -> None:
         action = self.law.action(op.action)
         assert action is not None
-        home = {op.origin} if action.undone == BACK else {action.undone, op.origin}
+        home = {op.origin} if action.rollback_target == ORIGIN else {action.rollback_target, op.origin}
         if answer.after.state not in home:
             raise PropertyViolated(f"{op.action} was undone and left it in {answer.after.state}")
-        if action.respec and answer.after.revision != before.previous:
+        if action.changes_spec and answer.after.revision != before.previous:
             raise PropertyViolated(f"{op.action} was undone and its spec stayed")
 
     def _arrived(self, op: Operation, state: str) -> None:
         action = self.law.action(op.action)
-        if action is None or action.observes or self.law.fold in (Fold.DOMINANT, Fold.EVENTS):
+        if action is None or action.observes or self.law.aggregation in (Aggregation.DOMINANT, Aggregation.EVENTS):
             return
-        if state != (op.origin if action.ends == BACK else action.ends):
+        if state != (op.origin if action.target == ORIGIN else action.target):
             raise PropertyViolated(f"{op.action} is said to be done, and it is {state}")
 
     def truth(self, answer: Decision, truth: str, revision: int) -> None:
         """What is believed is true, as long as nobody acted too late: absence is observed, and done means done."""
         state = self.law.state(answer.after.state)
-        if answer.moves and state.seen == ABSENT != truth and not self.abandons(answer):
+        if answer.transitions and state.observed_as == ABSENT != truth and not self.abandons(answer):
             raise PropertyViolated(f"it is {state.name}, and at the provider it is {truth}")
         for e in answer.ended:
             action = self.law.action(e.action)
             if e.outcome is Outcome.SUCCEEDED and action is not None and action.verbs and not action.hidden:
-                self._done(action, state.seen, answer.after, truth, revision)
+                self._done(action, state.observed_as, answer.after, truth, revision)
 
     def abandons(self, answer: Decision) -> bool:
         """Whether the controller drops a record whatever is at the provider, because no agent is left to tell."""
-        for move in answer.moves:
+        for move in answer.transitions:
             action = self.law.action(move.on) if move.trigger is Trigger.REQUEST else None
             if action is not None and self.law.state(move.target).cls is StateClass.ABSENT:
-                return action.by == (Actor.CONTROLLER,) and action.outranks
+                return action.actors == (Actor.CONTROLLER,) and action.preempts
         return False
 
     def _done(self, action: Action, seen: str, after: Snapshot, truth: str, revision: int) -> None:
         if seen and seen != truth:
             raise PropertyViolated(f"{action.name} is said to be done, and at the provider it is {truth}")
-        if action.respec and seen and revision != after.revision:
+        if action.changes_spec and seen and revision != after.revision:
             raise PropertyViolated(f"{action.name} is said to be done, and its spec is not in force")
 
     @staticmethod
     def guessed(answer: Decision) -> bool:
         """Whether an operation ended and nobody could say how."""
-        looked = any(move.trigger in (Trigger.OBSERVED, Trigger.ACCEPTED) for move in answer.moves)
+        looked = any(move.trigger in (Trigger.OBSERVED, Trigger.ACCEPTED) for move in answer.transitions)
         return any(
             e.outcome is Outcome.UNKNOWN or (e.outcome is Outcome.CANCELLED and not looked) for e in answer.ended
         )
@@ -216,7 +228,7 @@ class PropertyChecker:
                 continue
             if (name, Outcome.SUCCEEDED) not in seen:
                 return f"{name} can be begun, and never done"
-            undoes = action.undo not in ("", LEAVE) and bool(self.law.rows(action.fails, Trigger.ROLLED_BACK, name))
+            undoes = bool(action.rollback_verb) and bool(self.law.rows(action.on_failure, Trigger.ROLLED_BACK, name))
             if undoes and (name, Outcome.ROLLED_BACK) not in seen:
                 return f"{name} can fail, and is never undone"
         return ""

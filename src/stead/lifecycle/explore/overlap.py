@@ -24,8 +24,7 @@ from stead.lifecycle.explore.judge import PropertyViolated
 from stead.lifecycle.explore.search import Result, Violation
 from stead.lifecycle.explore.wishes import Requests
 from stead.lifecycle.explore.world import Bounds
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, AwaitedParty, Fold, StateClass, Trigger
+from stead.lifecycle.rows import PROBE, Actor, Aggregation, AwaitedParty, StateClass, Trigger
 from stead.lifecycle.snapshot import Fence, Holder, Snapshot
 from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
@@ -183,7 +182,7 @@ class _Search:
     def _left_out(self, snap: int, name: str, answer: Decision | Rejection) -> None:
         """An action that leaves out what is claimed below is not kept off by it."""
         action, group = self.group.action(name), self._snapshots[snap]
-        if action is None or not action.leaves_out or group.blocked is None or group.operation is not None:
+        if action is None or not action.skips_claimed or group.blocked is None or group.operation is not None:
             return
         if isinstance(answer, Rejection) and answer.holder is not None:
             raise PropertyViolated(f"{name} is kept off by what is claimed below, which it leaves out")
@@ -204,9 +203,9 @@ class _Search:
 
     def _find_others(self, snap: int, free: bool) -> Iterator[tuple[str, Decision]]:
         for action in self.member.actions:
-            if not action.by or action.observes:  # an observation begins and ends as any action does
+            if not action.actors or action.observes:  # an observation begins and ends as any action does
                 continue
-            request = Request(action.name, action.by[0], revision=1 if action.respec else 0)
+            request = Request(action.name, action.actors[0], revision=1 if action.changes_spec else 0)
             if free:  # no operation claims what is above it
                 alone = self._decide(False, snap, replace(request, operation="m"))
                 if isinstance(alone, Decision) and not alone.joined:
@@ -241,7 +240,7 @@ class _Search:
             return world
         own, op = self._snapshots[world.members[i]], self._group(world).operation
         asked = self.group.action(op.action) if op is not None else None
-        if asked is not None and asked.leaves_out and _claims(own) and (answer.moves or answer.orders):
+        if asked is not None and asked.skips_claimed and _claims(own) and (answer.transitions or answer.orders):
             raise PropertyViolated(
                 f"{asked.name} changes member {i}, on which an operation with a claim of its own is in progress"
             )
@@ -261,10 +260,10 @@ class _Search:
         assert op is not None
         counts = tuple(sorted(self._counts(world.members).items()))
         answer = self._decide(True, world.group, Children(counts, failed=world.tally.failed))
-        if isinstance(answer, Rejection) or not (answer.ended or answer.moves or answer.members):
+        if isinstance(answer, Rejection) or not (answer.ended or answer.transitions or answer.members):
             return
         left = self._in_progress(world, world.expected)
-        if left and (answer.ended or answer.moves):
+        if left and (answer.ended or answer.transitions):
             i, _ = min(left)
             at = self._snapshots[world.members[i]].operation
             doing = at.action if at is not None else "something"
@@ -394,7 +393,7 @@ class _Search:
             state = self._snapshots[number].state
             if self.group.kind == "system":
                 state = service_condition(state, newer=False)
-            if self.group.fold is not Fold.WORST or state in self.group.order:
+            if self.group.aggregation is not Aggregation.WORST or state in self.group.aggregation_order:
                 sums[state] = sums.get(state, 0) + 1
         return sums
 

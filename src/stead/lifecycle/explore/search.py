@@ -108,7 +108,7 @@ class _Search:
             if state.cls is StateClass.TRANSITIONAL:
                 continue
             snap = self.machine.number(Snapshot(state.name))
-            for truth in (state.seen,) if state.seen else seen:
+            for truth in (state.observed_as,) if state.observed_as else seen:
                 self._reach(World(snap, truth, 0, (), (), False, (0, 0, 0), 0), budget, -1)
 
     def _visit(self, at: int) -> None:
@@ -149,7 +149,7 @@ class _Search:
         state = self.lc.state(snap.state)
         if snap.operation or snap.hidden or state.cls is StateClass.TRANSITIONAL:
             return False
-        return (not state.seen or state.seen == world.truth) and self.steps.agreed(world)
+        return (not state.observed_as or state.observed_as == world.truth) and self.steps.agreed(world)
 
     def _never_at_rest(self) -> int | None:
         """The first world from which none at rest can be reached, even if nothing else goes wrong or is asked for."""

@@ -16,8 +16,7 @@ from stead.lifecycle.explore.deeds import RESTORE, ProviderEffects
 from stead.lifecycle.explore.machine import HERE, Answer, ExploredController, PropertyViolated
 from stead.lifecycle.explore.wishes import Requests
 from stead.lifecycle.explore.world import Bounds, Budget, Job, Message, World
-from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import ABSENT, Actor, Trigger
+from stead.lifecycle.rows import ABSENT, PROBE, Actor, Trigger
 from stead.lifecycle.snapshot import Snapshot
 
 Step = tuple[str, World, Budget]
@@ -35,7 +34,7 @@ class Steps:
         self.lc = machine.lc
         self.deeds = ProviderEffects(machine.lc)
         self.wishes = Requests(machine.lc)
-        self.respecs = any(a.respec and a.verbs for a in machine.lc.actions)
+        self.respecs = any(a.changes_spec and a.verbs for a in machine.lc.actions)
 
     def __call__(self, world: World, budget: Budget) -> Iterator[Step]:
         """Every step, with a sentence about it and what is left of the budget."""
@@ -84,7 +83,7 @@ class Steps:
 
     def _known(self, snap: Snapshot, world: World) -> bool:
         """Whether belief is right again: nothing is going on, nobody sleeps, and a look would agree."""
-        seen = self.lc.state(snap.state).seen
+        seen = self.lc.state(snap.state).observed_as
         rests = snap.operation is None and snap.hidden is None and not world.jobs
         return rests and seen == world.truth and (not self.respecs or snap.revision == world.revision)
 
@@ -105,7 +104,7 @@ class Steps:
     def agreed(self, world: World) -> bool:
         """Whether belief and truth agree in what the state alone does not say: the spec."""
         snap = self.machine.snapshots[world.snap]
-        there = self.lc.state(snap.state).seen not in ("", ABSENT)
+        there = self.lc.state(snap.state).observed_as not in ("", ABSENT)
         return not (self.respecs and there) or world.revision == snap.revision
 
     # Users
@@ -149,7 +148,7 @@ class Steps:
         answer = self.machine.ask(world.snap, event_of(message))
         if isinstance(answer, Rejection):
             if self._waited_for(world, message):
-                raise PropertyViolated(f"{_name(message)} came in time and was refused: {answer.reasons[0].says}")
+                raise PropertyViolated(f"{_name(message)} came in time and was refused: {answer.reasons[0].message}")
             return
         yield f"{_name(message)} arrives", self.apply(world, answer)
 
@@ -290,7 +289,7 @@ class Steps:
         for says, event in self.wishes.children(snap, world.asked):
             answer = self.machine.ask(asked.snap, event)
             if isinstance(answer, Rejection):
-                raise PropertyViolated(f"{says}, and that was refused: {answer.reasons[0].says}")
+                raise PropertyViolated(f"{says}, and that was refused: {answer.reasons[0].message}")
             after = self.apply(asked, answer)
             if after != world:
                 yield says, after
@@ -307,13 +306,13 @@ class Steps:
         if snap.operation is not None or snap.hidden is not None:
             return
         state = self.lc.state(snap.state)
-        other_spec = self.respecs and state.seen == world.truth and world.revision != snap.revision
-        if state.seen and (state.seen != world.truth or snap.misses or other_spec):
+        other_spec = self.respecs and state.observed_as == world.truth and world.revision != snap.revision
+        if state.observed_as and (state.observed_as != world.truth or snap.misses or other_spec):
             report = Report(Trigger.OBSERVED, HERE, seen=world.truth, revision=world.revision)
             after = self.hear(world, report)
             if after is not None:
                 yield f"the regular look finds it {world.truth}", after
-            if state.seen == ABSENT and world.truth != ABSENT:
+            if state.observed_as == ABSENT and world.truth != ABSENT:
                 if not world.disturbed:
                     raise PropertyViolated(
                         f"nobody owns what is there: it is {snap.state}, and at the provider {world.truth}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children, Event, Report, Request
 from stead.lifecycle.explore.machine import HERE
-from stead.lifecycle.rows import Action, Actor, AwaitedParty, Fold, StateClass, Trigger
+from stead.lifecycle.rows import Action, Actor, Aggregation, AwaitedParty, StateClass, Trigger
 from stead.lifecycle.snapshot import OnFailure, OnPartial, Phase, Snapshot
 
 Wish = tuple[str, Request]
@@ -19,25 +19,25 @@ class Requests:
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self.lc = lifecycle
-        deletes = [a for a in lifecycle.actions if a.by and self._deletes(a)]
-        others = [a for a in lifecycle.actions if a.by and not self._deletes(a)]
+        deletes = [a for a in lifecycle.actions if a.actors and self._deletes(a)]
+        others = [a for a in lifecycle.actions if a.actors and not self._deletes(a)]
         self.deletes = tuple(w for a in deletes for w in _variants(a))
         self.ordinary = tuple(w for a in others for w in _variants(a))
-        if any(a.undo not in ("", "leave") for a in lifecycle.actions):
+        if any(a.rollback_verb for a in lifecycle.actions):
             self.ordinary += (("the user asks for undo", Request("undo", operation="undo")),)
         if not self.deletes:
             self.deletes = self.ordinary
 
     def _deletes(self, action: Action) -> bool:
-        if action.steers or not self.lc.has_state(action.ends):
+        if action.signals or not self.lc.has_state(action.target):
             return False
-        return action.outranks or self.lc.state(action.ends).cls in (StateClass.FINAL, StateClass.ABSENT)
+        return action.preempts or self.lc.state(action.target).cls in (StateClass.FINAL, StateClass.ABSENT)
 
     def children(self, snap: Snapshot, asked: bool) -> Iterator[tuple[str, Event]]:
         """What a count of the children may say now."""
         op = snap.operation
         if op is None:
-            if self.lc.fold in (Fold.DOMINANT, Fold.WORST):
+            if self.lc.aggregation in (Aggregation.DOMINANT, Aggregation.WORST):
                 for counts in self._counts():
                     yield f"the children are {_text(counts)}", Children(counts)
             return
@@ -46,7 +46,7 @@ class Requests:
         action = self.lc.action(op.action)
         assert action is not None
         state = self.lc.state(snap.state)
-        if not action.members and state.awaits is not AwaitedParty.CHILDREN:
+        if not action.member_action and state.awaits is not AwaitedParty.CHILDREN:
             return
         for counts in self._counts():
             for failed in (0, 1):
@@ -75,8 +75,8 @@ class Requests:
     def _counts(self) -> Iterator[tuple[tuple[str, int], ...]]:
         """All that two children can amount to, as far as the parent can tell."""
         yield ()
-        if self.lc.fold in (Fold.DOMINANT, Fold.WORST):
-            rests = [s for s in self.lc.order if self.lc.has_state(s)]
+        if self.lc.aggregation in (Aggregation.DOMINANT, Aggregation.WORST):
+            rests = [s for s in self.lc.aggregation_order if self.lc.has_state(s)]
             for i, one in enumerate(rests):
                 yield ((one, 2),)
                 for other in rests[i + 1 :]:
@@ -85,7 +85,7 @@ class Requests:
 
 def _events(lc: Lifecycle, action: Action) -> tuple[tuple[tuple[str, str], ...], ...]:
     """What the timed events of a lease may be, where that makes a difference."""
-    if lc.fold is not Fold.EVENTS or not action.respec:
+    if lc.aggregation is not Aggregation.EVENTS or not action.changes_spec:
         return ((),)
     pairs = (("UNDONE", "UNDONE"), ("DONE", "UNDONE"), ("DONE", "DONE"), ("ERROR", "UNDONE"))
     return tuple((("start_lease", start), ("end_lease", end)) for start, end in pairs)
@@ -93,16 +93,16 @@ def _events(lc: Lifecycle, action: Action) -> tuple[tuple[tuple[str, str], ...],
 
 def _variants(action: Action) -> Iterator[Wish]:
     """A request, and the ways to ask for it that make a difference."""
-    actor = action.by[0]
+    actor = action.actors[0]
     why = "exploring" if action.needs_reason else ""
-    plain = Request(action.name, actor, reason=why, revision=1 if action.respec else 0, operation=action.name)
+    plain = Request(action.name, actor, reason=why, revision=1 if action.changes_spec else 0, operation=action.name)
     says = f"the {actor} asks for {action.name}"
     yield says, plain
     if action.forceable:
         yield f"{says}, forced", replace(plain, force=True, reason="exploring")
-    if action.undo not in ("", "leave"):
+    if action.rollback_verb:
         yield f"{says}, keeping errors", replace(plain, on_failure=OnFailure.KEEP)
-    if action.name == "create" and action.members:
+    if action.name == "create" and action.member_action:
         yield f"{says}, all or nothing", replace(plain, on_partial=OnPartial.ROLLBACK)
         yield f"{says}, without the failed", replace(plain, on_partial=OnPartial.REFINE)
         yield f"{says}, held", replace(plain, hold=True)

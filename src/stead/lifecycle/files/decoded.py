@@ -60,4 +60,4 @@ def decoded(message: str, fields: Iterable[str], shapes: Mapping[str, str] = Map
 
 
 def _told(problem: Problem) -> str:
-    return f"{'.'.join(map(str, problem.path)) or 'it'}: {problem.says}"
+    return f"{'.'.join(map(str, problem.path)) or 'it'}: {problem.message}"

@@ -18,7 +18,7 @@ class Problem:
     """One thing that is wrong."""
 
     path: Path
-    says: str
+    message: str
     line: int | None = None
     """Where the path alone does not tell it."""
     word: str = ""
@@ -60,7 +60,7 @@ def _message(line: int | None, problem: Problem, source: str) -> str:
     if line:
         at = f"{source}:{line}" if source else f"line {line}"
     # Looked up only now: a document of nothing but unknown words would keep us for hours.
-    says = problem.says + _near(problem.word, problem.known)
+    says = problem.message + _near(problem.word, problem.known)
     return ": ".join(part for part in (at, place, says) if part)
 
 

@@ -56,9 +56,9 @@ class Finding:
     rule: Rule
     where: str
     """`state Creating`, `action suspend`, `move Running -> Stopped`, or the key of the lifecycle."""
-    says: str
-    mend: str
+    message: str
+    remedy: str
     """What to do about it."""
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.says}; {self.mend} ({self.rule})"
+        return f"{self.where}: {self.message}; {self.remedy} ({self.rule})"

@@ -14,7 +14,17 @@ from collections.abc import Iterator
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint.finding import Finding, Rule
 from stead.lifecycle.lint.ways import hopeless, reachable
-from stead.lifecycle.rows import BACK, Action, Actor, AwaitedParty, Fold, State, StateClass, Transition, Trigger
+from stead.lifecycle.rows import (
+    ORIGIN,
+    Action,
+    Actor,
+    Aggregation,
+    AwaitedParty,
+    State,
+    StateClass,
+    Transition,
+    Trigger,
+)
 from stead.lifecycle.table import way
 
 _DONE = (Trigger.STARTED, Trigger.SUCCEEDED, Trigger.NEXT)
@@ -27,12 +37,12 @@ def _moving(lc: Lifecycle) -> Iterator[State]:
 
 def _derived(lc: Lifecycle, state: State) -> bool:
     """Whether the children's states alone lead in and out of it."""
-    return lc.fold is Fold.WORST and state.name in lc.order
+    return lc.aggregation is Aggregation.WORST and state.name in lc.aggregation_order
 
 
 def _on_the_way(lc: Lifecycle) -> Iterator[Action]:
     """The actions that are operations with states of their own."""
-    return (a for a in lc.actions if a.through and not a.steers and not a.beside)
+    return (a for a in lc.actions if a.via and not a.signals and not a.scoped)
 
 
 def _about(word: Transition) -> str:
@@ -42,7 +52,7 @@ def _about(word: Transition) -> str:
 def through_resting(lc: Lifecycle) -> Iterator[Finding]:
     """What is on its way says so."""
     for action in lc.actions:
-        for name in action.through:
+        for name in action.via:
             if lc.state(name).cls is not StateClass.TRANSITIONAL:
                 yield Finding(
                     Rule.THROUGH_RESTING,
@@ -55,7 +65,7 @@ def through_resting(lc: Lifecycle) -> Iterator[Finding]:
 def no_deadline(lc: Lifecycle) -> Iterator[Finding]:
     """Nothing is on its way forever."""
     for state in _moving(lc):
-        if not state.deadline and not _derived(lc, state):
+        if not state.timeout and not _derived(lc, state):
             yield Finding(
                 Rule.NO_DEADLINE,
                 f"state {state.name}",
@@ -83,7 +93,7 @@ def _exits_of_action(lc: Lifecycle, state: State, action: Action, follows: str) 
     triggers = {m.trigger for m in rows}
     counted = {m.target for m in rows if m.trigger is Trigger.CHILDREN}
     succeeds = bool(triggers.intersection(_DONE) or counted & _stands_for(action, follows))
-    fails = Trigger.FAILED in triggers or bool(counted & _stands_for(action, state.fails or action.fails))
+    fails = Trigger.FAILED in triggers or bool(counted & _stands_for(action, state.on_failure or action.on_failure))
     silent = Trigger.TIMED_OUT in triggers or state.awaits is AwaitedParty.CHILDREN
     yield from _missing(state, f"on the way of {action.name} ", succeeds, fails, silent)
 
@@ -98,7 +108,7 @@ def _exits_by_rows(lc: Lifecycle, state: State) -> Iterator[Finding]:
 
 
 def _stands_for(action: Action, target: str) -> set[str]:
-    return set(action.starts) if target == BACK else {target}
+    return set(action.source) if target == ORIGIN else {target}
 
 
 def _missing(state: State, on_the_way: str, succeeds: bool, fails: bool, silent: bool) -> Iterator[Finding]:
@@ -153,16 +163,16 @@ def _excepted(lc: Lifecycle, state: State, move: Transition) -> bool:
     action = lc.action(move.on) if move.trigger is Trigger.REQUEST else None
     if action is None:
         return False
-    return action.outranks or bool(action.steers and state.awaits is AwaitedParty.CONTROLLER)
+    return action.preempts or bool(action.signals and state.awaits is AwaitedParty.CONTROLLER)
 
 
 def no_undo(lc: Lifecycle) -> Iterator[Finding]:
     """Where an agent may stop half-way, something says what becomes of the half."""
     for action in lc.actions:
-        if not action.fails or action.undo or action.steers or action.beside or not action.verbs:
+        if not action.on_failure or action.rollback or action.signals or action.scoped or not action.verbs:
             continue
-        awaited = {lc.state(name).awaits for name in action.through}
-        if AwaitedParty.AGENT in awaited or not (action.through or action.members):
+        awaited = {lc.state(name).awaits for name in action.via}
+        if AwaitedParty.AGENT in awaited or not (action.via or action.member_action):
             yield Finding(
                 Rule.NO_UNDO,
                 f"action {action.name}",

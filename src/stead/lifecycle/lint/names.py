@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint.finding import Finding, Rule
-from stead.lifecycle.rows import BACK, FAILS, StateClass, Transition, Trigger
+from stead.lifecycle.rows import ON_FAILURE, ORIGIN, StateClass, Transition, Trigger
 
 # The triggers whose word is about an action; the others name an observation, a kind, or a row.
 _ABOUT_ACTIONS = frozenset(Trigger) - {
@@ -43,24 +43,24 @@ def nowhere(lc: Lifecycle) -> Iterator[Finding]:
 def _references(lc: Lifecycle) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
     """Each place where a state is named: where, in which field, which name, and what else may stand there."""
     for state in lc.states:
-        yield f"state {state.name}", "fails", state.fails, (BACK, "")
+        yield f"state {state.name}", "on_failure", state.on_failure, (ORIGIN, "")
     for action in lc.actions:
         where = f"action {action.name}"
-        for field in ("starts", "through", "idle"):
+        for field in ("source", "via", "idle"):
             for name in getattr(action, field):
                 yield where, field, name, ()
-        yield where, "ends", action.ends, (BACK,)
-        yield where, "fails", action.fails, (BACK, "")
-        yield where, "undone", action.undone, (BACK, FAILS, "")
-        yield where, "silent", action.silent, (BACK, FAILS, "")
-    for move in (*lc.moves, *lc.without):
-        yield at(move), "from", move.source, ()
-        yield at(move), "to", move.target, ()
-    for field in ("order", "drifts"):
+        yield where, "target", action.target, (ORIGIN,)
+        yield where, "on_failure", action.on_failure, (ORIGIN, "")
+        yield where, "rollback.target", action.rollback_target, (ORIGIN, ON_FAILURE, "")
+        yield where, "on_timeout", action.on_timeout, (ORIGIN, ON_FAILURE, "")
+    for move in (*lc.transitions, *lc.excluded):
+        yield at(move), "source", move.source, ()
+        yield at(move), "target", move.target, ()
+    for field in ("aggregation_order", "drift_states"):
         for name in getattr(lc, field):
             yield field, field, name, ()
-    yield "gone", "gone", lc.gone, ("",)
-    yield "broken", "broken", lc.broken, ("",)
+    yield "on_absent", "on_absent", lc.on_absent, ("",)
+    yield "on_broken", "on_broken", lc.on_broken, ("",)
 
 
 def at(move: Transition) -> str:
@@ -96,14 +96,14 @@ def unknown_action(lc: Lifecycle) -> Iterator[Finding]:
 
 def _action_references(lc: Lifecycle) -> Iterator[tuple[str, str, str]]:
     for state in lc.states:
-        if state.expires:
-            yield f"state {state.name}", "expires", state.expires.action
+        if state.expiry:
+            yield f"state {state.name}", "expiry.action", state.expiry.action
     for action in lc.actions:
-        if action.steers:
-            yield f"action {action.name}", "steers", action.steers
-    for move in (*lc.moves, *lc.without):
+        if action.signals:
+            yield f"action {action.name}", "work.signal", action.signals
+    for move in (*lc.transitions, *lc.excluded):
         if move.trigger in _ABOUT_ACTIONS:
-            yield at(move), "when", move.on
+            yield at(move), "trigger", move.on
 
 
 def absent_twice(lc: Lifecycle) -> Iterator[Finding]:
@@ -121,8 +121,8 @@ def absent_twice(lc: Lifecycle) -> Iterator[Finding]:
 def ambiguous_seen(lc: Lifecycle) -> Iterator[Finding]:
     """What an agent sees without being asked tells one state."""
     first: dict[str, str] = {}
-    for name in dict.fromkeys(lc.drifts):
-        seen = lc.state(name).seen if lc.has_state(name) else ""
+    for name in dict.fromkeys(lc.drift_states):
+        seen = lc.state(name).observed_as if lc.has_state(name) else ""
         if seen and first.setdefault(seen, name) != name:
             yield Finding(
                 Rule.AMBIGUOUS_SEEN,

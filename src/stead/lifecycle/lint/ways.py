@@ -15,7 +15,7 @@ from stead.lifecycle.table import expand
 def implied_nowhere(lc: Lifecycle) -> Iterator[Finding]:
     """What the actions imply leads from states to states.
 
-    `(back)` has no meaning for a move that no operation makes: where the request itself is the whole action, and
+    `(origin)` has no meaning for a move that no operation makes: where the request itself is the whole action, and
     where an undo begins.
     """
     for move in lc.table:
@@ -31,8 +31,8 @@ def implied_nowhere(lc: Lifecycle) -> Iterator[Finding]:
 
 def vain_strike(lc: Lifecycle) -> Iterator[Finding]:
     """What `without` strikes would be there otherwise."""
-    implied = set(expand(replace(lc, without=())))
-    for move in lc.without:
+    implied = set(expand(replace(lc, excluded=())))
+    for move in lc.excluded:
         if move not in implied:
             yield Finding(
                 Rule.VAIN_STRIKE,
@@ -45,13 +45,13 @@ def vain_strike(lc: Lifecycle) -> Iterator[Finding]:
 def vain_expiry(lc: Lifecycle) -> Iterator[Finding]:
     """What expires can be asked for by the clock, there."""
     for state in lc.states:
-        action = lc.action(state.expires.action) if state.expires else None
+        action = lc.action(state.expiry.action) if state.expiry else None
         if action is None:
             continue
         refused = ""
         if state.cls is StateClass.TRANSITIONAL:
             refused = "a moving state has a deadline and never expires"
-        elif state.name not in action.starts:
+        elif state.name not in action.source:
             refused = f"{action.name} does not start here"
         if refused:
             yield Finding(
@@ -95,7 +95,7 @@ def _begun_in(lc: Lifecycle, names: frozenset[str]) -> Lifecycle:
     others = tuple(s.name for s in lc.states if s.name not in names)
     actions = (
         # An idle state is one that not even force starts from.
-        replace(a, starts=tuple(n for n in a.starts if n in names), idle=(*a.idle, *others))
+        replace(a, source=tuple(n for n in a.source if n in names), idle=(*a.idle, *others))
         for a in lc.actions
     )
     return replace(lc, actions=tuple(actions))
@@ -148,8 +148,8 @@ def final_left(lc: Lifecycle) -> Iterator[Finding]:
     for state in lc.states:
         if state.cls is not StateClass.FINAL:
             continue
-        if state.expires:
-            yield _left(state.name, f"it expires, and the clock asks for {state.expires.action}")
+        if state.expiry:
+            yield _left(state.name, f"it expires, and the clock asks for {state.expiry.action}")
         for move in lc.table:
             if move.source == state.name != move.target and not _asked_for(lc, move):
                 word = f"{move.trigger} {move.on}".strip()
@@ -177,8 +177,8 @@ def _asked_for(lc: Lifecycle, move: Transition) -> bool:
     working = [
         a.name
         for a in lc.actions
-        if not (a.through or a.steers or a.beside) and (move.source in a.starts or a.forceable)
+        if not (a.via or a.signals or a.scoped) and (move.source in a.source or a.forceable)
     ]
     if move.trigger is Trigger.OBSERVED:
-        return bool(working) and move.source not in lc.drifts
+        return bool(working) and move.source not in lc.drift_states
     return move.on in working

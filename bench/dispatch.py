@@ -29,7 +29,7 @@ from stead.lifecycle.events import Request
 from stead.store import Store
 from stead.store.decision_template import OperationStart
 
-BAR, LANES_BAR = 0.25, 1.5
+BAR = 0.25
 
 
 async def ordered(server: Postgres, name: str, orders: int, lanes: Sequence[str]) -> str:

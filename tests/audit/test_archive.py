@@ -16,8 +16,6 @@ from tests.api.cell import Cell
 from tests.audit.conftest import LINES, Sql
 from tests.cli.remote import Stead
 
-DAYS = 3
-"""Days of lines, the last of them today."""
 OLD = """
 INSERT INTO journal (at, path, kind, actor, trigger, word, source, target)
 SELECT $1::timestamptz + i * interval '1 second', '/shop/web/g/' || i, 'vm', 'user', 'request', 'create', '',

@@ -37,7 +37,7 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState, Report, Take
 from stead.lifecycle.snapshot import Fence, Snapshot, Work
 from stead.store import connections
-from stead.store.migrate import migrate_now
+from stead.store.migrate import migrate
 
 Answer = Decision | Rejection
 
@@ -231,7 +231,7 @@ def main() -> None:
     if sys.argv[1] != "migrate":
         app()
         return
-    migrate_now(sys.argv[2])
+    asyncio.run(migrate(sys.argv[2]))
     assert bool(DONE) == (bug in OF_DATABASE), f"{bug} has changed {DONE or 'no functions'}"
 
 

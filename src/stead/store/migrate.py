@@ -6,7 +6,6 @@ none of the release before, so the older one goes on.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from importlib import import_module
@@ -40,11 +39,6 @@ async def migrate(dsn: str, revision: str = HEAD) -> None:
             return
         log.info("the database is at %s, and is brought to %s", now or "nothing", last)
     await import_module("stead.store.migration_runner").upgrade(dsn, revision)
-
-
-def migrate_now(dsn: str, revision: str = HEAD) -> None:
-    """The same, for callers without a loop."""
-    asyncio.run(migrate(dsn, revision))
 
 
 async def _version_at(dsn: str) -> str | None:

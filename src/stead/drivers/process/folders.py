@@ -194,10 +194,6 @@ class Root:
             raise PermanentError(f"{path} is in no cluster")
         return App(self.cluster(above).folder / "apps" / _named([name]))
 
-    def cluster_of(self, app: str) -> Cluster:
-        """The place of an app's cluster."""
-        return self.cluster(app.rstrip("/").rpartition("/")[0])
-
     def clusters(self) -> list[Cluster]:
         """All that are there."""
         return [Cluster(folder) for folder in _folders(self.folder / CLUSTERS)]

@@ -46,18 +46,18 @@ WITH site AS (
       FROM generate_series(0, $1::int - 1) i
     RETURNING path, lane
 ), cluster AS (
-    INSERT INTO resources (path, kind, state, fence, lane, token, revision, look_at)
+    INSERT INTO resources (path, kind, state, fence, lane, token, revision, observe_at)
     SELECT path || '/c' || n, 'clusterinst', 'Ready', 1, lane, gen_random_uuid(), 1, now() + interval '1 hour'
       FROM site, generate_series(0, 1) n
     RETURNING path, lane
 )
-INSERT INTO resources (path, kind, state, fence, lane, token, revision, look_at)
+INSERT INTO resources (path, kind, state, fence, lane, token, revision, observe_at)
 SELECT path || '/a' || n, 'appinst', 'Ready', 1, lane, gen_random_uuid(), 1, now() + interval '1 hour'
   FROM cluster, generate_series(1, $3::int) n
 """
 
 READY = "SELECT count(*) FROM resources WHERE kind = 'cloudlet' AND state = 'Ready'"
-SEEN = "SELECT count(*) FROM resources WHERE kind <> 'cloudlet' AND seen_at > to_timestamp($1)"
+SEEN = "SELECT count(*) FROM resources WHERE kind <> 'cloudlet' AND observed_at > to_timestamp($1)"
 
 
 @asynccontextmanager

@@ -143,9 +143,9 @@ def test_the_states_that_are_looked_for_are_all_the_bad_ones() -> None:
 @pytest.mark.parametrize(
     ("name", "values", "index"),
     [
-        ("list_unhealthy", (20, [""]), "resources_bad"),
-        ("list_unhealthy", (20, ["/n", "/o"]), "resources_bad"),
-        ("list_in_progress", (100, None), "resources_(due|working)"),  # both hold what is under way alone
+        ("list_unhealthy", (20, [""]), "resources_unhealthy"),
+        ("list_unhealthy", (20, ["/n", "/o"]), "resources_unhealthy"),
+        ("list_in_progress", (100, None), "resources_(due|in_progress)"),  # both hold what is under way alone
         ("count_by_state", (None,), "counts_pkey"),
         ("count_by_state", (["/n"],), "counts_pkey"),
         ("list_namespaces", (), "counts_pkey"),

@@ -216,14 +216,14 @@ def test_a_policy_at_rest_is_not_looked_at(cell: Cell, web: httpx.Client, ns: st
     assert shown(web, ns)["code"] == "rests"
     kept = cell.run(cell.store.scaling.read(ns, "p"))
     assert kept is not None
-    assert kept.look_at is None
+    assert kept.evaluate_at is None
     web.post(f"/v1/resources{place}/other", json={"kind": "appinst"})
     cell.numbered()
     while cell.run(cell.store.scaling.wake(5000))[0]:
         pass
     woken = cell.run(cell.store.scaling.read(ns, "p"))
     assert woken is not None
-    assert woken.look_at is not None
+    assert woken.evaluate_at is not None
 
 
 @pytest.mark.req("S1-12")

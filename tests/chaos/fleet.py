@@ -67,7 +67,7 @@ GROUP_WALK = [
 VM_WALK = [("user", "request", "Absent", "Creating"), ("agent", "succeeded", "Creating", "Running")]
 """How a group and its VMs came to be: by whom, on what, from where and to where."""
 
-_ROW = """INSERT INTO resources (path, kind, state, fence, lane, token, spec, look_at)
+_ROW = """INSERT INTO resources (path, kind, state, fence, lane, token, spec, observe_at)
     SELECT $1::text, $2::text, 'Running', 1, $3, gen_random_uuid(), $4::jsonb,
            CASE WHEN $2::text = 'vm' THEN now() + interval '1 minute' END"""
 _LINE = """INSERT INTO journal (path, kind, actor, trigger, word, source, target)

@@ -171,7 +171,8 @@ async def look_soon(dsn: str, lane: str) -> None:
     """Have everything that is at rest on a lane looked at now, and not only when its time comes."""
     connection = await asyncpg.connect(dsn, timeout=5)
     try:
-        await connection.execute("UPDATE resources SET look_at = now() WHERE lane = $1 AND look_at IS NOT NULL", lane)
+        soon = "UPDATE resources SET observe_at = now() WHERE lane = $1 AND observe_at IS NOT NULL"
+        await connection.execute(soon, lane)
     finally:
         await connection.close()
 

@@ -335,7 +335,7 @@ async def test_what_waits_for_room_is_not_late(migrated: str) -> None:
         await n.c.store.slots.grant(["sim.a"], n.now(), split=False)
         async with database(migrated) as connection:
             await connection.execute(
-                "INSERT INTO durations (kind, action, state, lane, counts, moves, usual, p99) "
+                "INSERT INTO durations (kind, action, state, lane, counts, samples, typical, p99) "
                 "VALUES ('vm', 'create', 'Creating', '', '{}', 100, 1, 2)"
             )
         for path in ("/ns/m/g/1", "/ns/m/g/2"):
@@ -356,7 +356,7 @@ async def test_a_lane_with_enough_of_its_own_is_judged_by_itself(migrated: str) 
         async with database(migrated) as connection:
             for lane, moves, p99 in (("", 200, 10), ("sim.b", 50, 100), ("sim.c", 49, 100), ("sim.d", 50, 3)):
                 await connection.execute(
-                    "INSERT INTO durations (kind, action, state, lane, counts, moves, usual, p99) "
+                    "INSERT INTO durations (kind, action, state, lane, counts, samples, typical, p99) "
                     "VALUES ('vm', 'create', 'Creating', $1, '{}', $2, 1, $3)",
                     *(lane, moves, p99),
                 )

@@ -79,7 +79,7 @@ async def test_belief_beside_what_is_there(migrated: str, nats_server: Nats, cel
             (paths(5)[4], "Terminated", "absent", "absent", True, None),
         ]
         assert {(x.kind, x.lane) for x in found} == {("vm", f"{world.provider}.{world.region}")}
-        assert [x.observed_at for x in found] == [before[path].seen_at for path in paths(5)]
+        assert [x.observed_at for x in found] == [before[path].observed_at for path in paths(5)]
         assert await one.store.resources.read_many(paths(5)) == before  # nothing was made of it
 
 
@@ -162,7 +162,7 @@ async def test_without_a_wish_for_fresh_news_nobody_is_asked(
         calls = await world.calls(PROBE)
         (found,) = await every(asked, fresh=False)
         assert (found.recorded, found.expected, found.observed) == ("Running", "Running", None)
-        assert (found.matches, found.reason, found.observed_at) == (None, "unasked", row.seen_at)
+        assert (found.matches, found.reason, found.observed_at) == (None, "unasked", row.observed_at)
         assert await world.calls(PROBE) == calls
         (found,) = await every(asked)
         assert found.matches is True

@@ -40,7 +40,7 @@ async def test_lanes_with_who_serves_them_and_what_stands_on_them(migrated: str)
             ("aws.x", [("a", False), ("b", True), ("c", True)], 2, 3),
             ("never.served", [], 1, 1),
         ]
-        assert [lane["survey_at"] is None for lane in lanes] == [False, False, False, True]
+        assert [lane["inventory_at"] is None for lane in lanes] == [False, False, False, True]
         assert lanes[0]["agents"][0]["version"] == "0.2"
         assert [lane["name"] for lane in await store.lanes.read_page("", 2, 30)] == ["Edge.1", "aws.w"]
         assert [lane["name"] for lane in await store.lanes.read_page("aws.w", 2, 30)] == ["aws.x", "never.served"]

@@ -66,7 +66,7 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, ho
         observed=seen,
         matches=agrees,
         reason=why,
-        observed_at=row.seen_at,
+        observed_at=row.observed_at,
         next_action=_would(lifecycle, row, seen or "", hold, agrees=agrees),
     )
 

@@ -117,11 +117,11 @@ class TypicalDurations:
             since=since,
             limit=declared,
             deadline=None if deadline is None else datetime.fromtimestamp(deadline, UTC),
-            typical=known.usual if known else None,
+            typical=known.typical if known else None,
             p99=known.p99 if known else None,
-            samples=round(known.moves) if known else 0,
+            samples=round(known.samples) if known else 0,
             lane=lane,
-            late=known is not None and known.moves >= ENOUGH and not waits and lasted > known.p99,
+            late=known is not None and known.samples >= ENOUGH and not waits and lasted > known.p99,
             overdue=op.overdue or (deadline is not None and deadline < now) or counted,
         )
 
@@ -129,6 +129,6 @@ class TypicalDurations:
 def _known(found: Mapping[DurationKey, Duration], key: DurationKey) -> tuple[Duration | None, str]:
     """What is known of a move: on its lane, if that is enough, or on all."""
     there = found.get(key)
-    if key.lane and there is not None and there.moves >= ENOUGH_ON_LANE:
+    if key.lane and there is not None and there.samples >= ENOUGH_ON_LANE:
         return there, key.lane
     return found.get(key._replace(lane="")), ""

@@ -159,7 +159,7 @@ class Reader:
             operation=_running(lifecycle, row.path, snap.operation, lasts or {}),
             hidden=_running(lifecycle, row.path, snap.hidden, lasts or {}),
             timers={name: datetime.fromtimestamp(at, UTC) for name, at in sorted((row.timers or {}).items())},
-            observed_at=row.seen_at,
+            observed_at=row.observed_at,
             changed_at=row.changed_at,
             created_at=row.created_at,
         )
@@ -440,7 +440,7 @@ def _lane(record: Mapping[str, Any]) -> Lane:
         agents=agents,
         limit=record["most"],
         **{name: record[name] for name in same},
-        next_inventory_at=record["survey_at"],
+        next_inventory_at=record["inventory_at"],
         namespaces=tuple(record["namespaces"]),
     )
 

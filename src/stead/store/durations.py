@@ -26,9 +26,9 @@ class DurationKey(NamedTuple):
 class Duration:
     """How long a move takes that goes well."""
 
-    moves: float
+    samples: float
     """From so many."""
-    usual: float
+    typical: float
     """Seconds within which half of them were over."""
     p99: float
     """Seconds within which 99 of 100 were."""
@@ -64,7 +64,7 @@ class Durations(StorePart):
         """What is known of how long some moves take."""
         asked = set(keys)
         rows = await self._sql.fetch("read_durations", *_columns(asked)) if asked else []
-        return {_key(row): Duration(row["moves"], row["usual"], row["p99"]) for row in rows}
+        return {_key(row): Duration(row["samples"], row["typical"], row["p99"]) for row in rows}
 
     async def remove_unused(self, unheard: float) -> int:
         """Forget what nobody has learned anything about for so many seconds; how much that was."""
@@ -81,5 +81,5 @@ def _columns(keys: Iterable[DurationKey]) -> list[list[str]]:
 
 def _written(key: DurationKey, known: Histogram) -> dict[str, Any]:
     counts = {str(span): moves for span, moves in sorted(known.counts.items())}
-    figures = {"moves": known.moves, "usual": known.within(MEDIAN), "p99": known.within(NEARLY_ALL)}
+    figures = {"samples": known.moves, "typical": known.within(MEDIAN), "p99": known.within(NEARLY_ALL)}
     return {**key._asdict(), "counts": counts, **figures}

@@ -31,7 +31,7 @@ class Row:
     next_spec: Mapping[str, Any] | None = None
     order_id: int = 0
     timers: Mapping[str, float] | None = None
-    seen_at: datetime | None = None
+    observed_at: datetime | None = None
     changed_at: datetime | None = None
     created_at: datetime | None = None
     told: ResourceSummary | None = None
@@ -76,7 +76,7 @@ def row_of(record: asyncpg.Record) -> Row:
         next_spec=None if brief.next_spec is None else json.loads(brief.next_spec),
         order_id=record["order_id"] or 0,
         timers=brief.decode_timers(),
-        seen_at=record["seen_at"],
+        observed_at=record["observed_at"],
         changed_at=record["changed_at"],
         created_at=record["created_at"],
         told=brief,

@@ -31,7 +31,7 @@ class Scaling:
     verdict: Mapping[str, Any]
     turn: int
     woken: int
-    look_at: datetime | None
+    evaluate_at: datetime | None
     demand: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
@@ -85,10 +85,10 @@ class ScalingPolicies(StorePart):
         acts: Sequence[Mapping[str, Any]],
         deeds: Sequence[Mapping[str, Any]],
         verdict: Mapping[str, Any],
-        look_at: float | None,
+        evaluate_at: float | None,
     ) -> bool:
         """What a policy is about to do, or what it did; False where somebody else has written since it was read."""
-        values = [dict(act) for act in acts], [dict(deed) for deed in deeds], dict(verdict), look_at
+        values = [dict(act) for act in acts], [dict(deed) for deed in deeds], dict(verdict), evaluate_at
         return bool(
             await self._sql.fetch("record_evaluation", read.namespace, read.name, read.turn, read.woken, *values)
         )

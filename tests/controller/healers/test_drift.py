@@ -17,7 +17,7 @@ WITHOUT = ("drift",)
 async def due(dsn: str) -> None:
     """Have every settled resource looked at now."""
     connection = await asyncpg.connect(dsn)
-    await connection.execute("UPDATE resources SET look_at = now() WHERE look_at IS NOT NULL")
+    await connection.execute("UPDATE resources SET observe_at = now() WHERE observe_at IS NOT NULL")
     await connection.close()
 
 
@@ -70,10 +70,10 @@ async def test_a_look_that_finds_all_as_believed_says_how_fresh_that_is(
         assert await DriftReconciler(one.observer)() == 1
         after = await one.store.resources.read(PATH)
         assert before is not None
-        assert before.seen_at is not None
+        assert before.observed_at is not None
         assert after is not None
-        assert after.seen_at is not None
-        assert after.seen_at > before.seen_at
+        assert after.observed_at is not None
+        assert after.observed_at > before.observed_at
         assert after.version == before.version
 
 

@@ -83,7 +83,7 @@ async def test_nothing_is_learned_twice_and_nothing_of_what_failed(migrated: str
         await suspend(c, migrated, 500.0, Trigger.FAILED)
         await asyncio.gather(*(learn(c.store) for _ in range(4)))
         await learn(c.store)
-        assert (await c.store.durations.read([SUSPEND]))[SUSPEND].moves == 1
+        assert (await c.store.durations.read([SUSPEND]))[SUSPEND].samples == 1
 
 
 @pytest.mark.req("X-12")
@@ -96,7 +96,7 @@ async def test_whoever_dies_on_the_way_has_read_nothing(migrated: str) -> None:
             await learn(c.store)
         await c.store.pool.execute("ALTER TABLE durations DROP CONSTRAINT fails")
         await learn(c.store)
-        assert (await c.store.durations.read([SUSPEND]))[SUSPEND].moves == 1
+        assert (await c.store.durations.read([SUSPEND]))[SUSPEND].samples == 1
 
 
 @pytest.mark.req("X-12")
@@ -121,7 +121,7 @@ async def test_where_more_was_written_than_is_read_in_one_go_the_latest_is_learn
         await c.store.journal.number()
         healer = DurationLearner(c.store, KINDS)
         assert await c.store.durations.learn(6, healer.well()) == 6
-        assert (await c.store.durations.read([SUSPEND]))[SUSPEND].usual == end_of(span_of(60.05))
+        assert (await c.store.durations.read([SUSPEND]))[SUSPEND].typical == end_of(span_of(60.05))
         assert await c.store.durations.learn(6, healer.well()) == 0
 
 

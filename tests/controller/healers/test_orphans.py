@@ -29,14 +29,14 @@ async def survey(dsn: str, one: Controller, lane: str) -> None:
     """Have the lane surveyed now, and wait until that was applied."""
     connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute("UPDATE lanes SET survey_at = now() WHERE name = $1", lane)
+        await connection.execute("UPDATE lanes SET inventory_at = now() WHERE name = $1", lane)
         heal = OrphanDetector(one.executor, one.bus, replace(DEFAULT, survey=LONG))
         assert await heal() == 1
         assert await heal() == 0
 
         async def applied() -> bool:
             """The last that is written of a survey is when the next is wanted, which the controller wants sooner."""
-            soon = "SELECT survey_at < now() + make_interval(secs => $2) FROM lanes WHERE name = $1"
+            soon = "SELECT inventory_at < now() + make_interval(secs => $2) FROM lanes WHERE name = $1"
             return bool(await connection.fetchval(soon, lane, LONG / 2))
 
         await until(applied)

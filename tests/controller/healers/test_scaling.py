@@ -49,7 +49,7 @@ async def test_controllers_beside_each_other(migrated: str, nats_server: Nats, c
 
         async def all_at_rest() -> bool:
             kept = await one.store.scaling.read_page("shop", ("", ""), 100)
-            return all(not each.deeds and each.look_at is None for each in kept)
+            return all(not each.deeds and each.evaluate_at is None for each in kept)
 
         await until(all_at_rest)
         kept = await one.store.scaling.read_page("shop", ("", ""), 100)
@@ -62,7 +62,7 @@ async def test_controllers_beside_each_other(migrated: str, nats_server: Nats, c
 async def test_ten_thousand_at_rest_are_not_visited(migrated: str, nats_server: Nats, cell: str) -> None:
     connection = await asyncpg.connect(migrated)
     await connection.execute(
-        "INSERT INTO scaling (namespace, name, id, policy, changed_by, look_at) "
+        "INSERT INTO scaling (namespace, name, id, policy, changed_by, evaluate_at) "
         "SELECT 'n' || i % 100, 'p' || i, gen_random_uuid(), '{}', 'ann', NULL FROM generate_series(1, 10000) i"
     )
     await connection.execute(
@@ -81,8 +81,8 @@ async def test_ten_thousand_at_rest_are_not_visited(migrated: str, nats_server: 
         visited = await connection.fetchval("SELECT count(*) FROM scaling WHERE turn > 0 AND namespace <> 'shop'")
         assert visited == 0
         text = (
-            "EXPLAIN (FORMAT JSON) SELECT namespace, name FROM scaling WHERE look_at <= now() "
-            "ORDER BY look_at LIMIT 50 FOR UPDATE SKIP LOCKED"
+            "EXPLAIN (FORMAT JSON) SELECT namespace, name FROM scaling WHERE evaluate_at <= now() "
+            "ORDER BY evaluate_at LIMIT 50 FOR UPDATE SKIP LOCKED"
         )
-        assert "scaling_look" in await connection.fetchval(text)
+        assert "scaling_evaluate" in await connection.fetchval(text)
     await connection.close()

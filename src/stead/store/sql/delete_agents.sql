@@ -3,7 +3,7 @@ WITH gone AS (
     SELECT * FROM unnest($1::text[], $2::bigint[]) AS t (lane, epoch)
 ), forgotten AS (
     DELETE FROM connections c USING gone
-     WHERE c.lane = gone.lane AND c.epoch = gone.epoch AND c.seen_at < now() - make_interval(secs => $3)
+     WHERE c.lane = gone.lane AND c.epoch = gone.epoch AND c.last_seen < now() - make_interval(secs => $3)
 )
-UPDATE connections c SET told = false FROM gone
- WHERE c.lane = gone.lane AND c.epoch = gone.epoch AND c.seen_at >= now() - make_interval(secs => $3)
+UPDATE connections c SET announced = false FROM gone
+ WHERE c.lane = gone.lane AND c.epoch = gone.epoch AND c.last_seen >= now() - make_interval(secs => $3)

@@ -4,5 +4,5 @@ WITH site AS (
 ), gone AS (
     DELETE FROM connections c USING site WHERE c.lane = site.lane
 )
-INSERT INTO forgotten_sites (lane, path) SELECT lane, path FROM site
-ON CONFLICT (lane) DO UPDATE SET path = excluded.path, forgotten_at = now()
+INSERT INTO removed_sites (lane, path) SELECT lane, path FROM site
+ON CONFLICT (lane) DO UPDATE SET path = excluded.path, removed_at = now()

@@ -10,7 +10,7 @@ WITH page AS (
                            ORDER BY a.name) AS agents
       FROM agents a, unnest(a.lanes) lane GROUP BY lane
 )
-SELECT page.name, coalesce(l.members, p.members) AS most, p.regions, coalesce(served.agents, '[]') AS agents, l.survey_at,
+SELECT page.name, coalesce(l.members, p.members) AS most, p.regions, coalesce(served.agents, '[]') AS agents, l.inventory_at,
        ARRAY(SELECT g.namespace FROM lane_grants g
               WHERE g.allowed AND g.lane = ANY (lane_patterns(page.name)) AND may_use_lane(g.namespace, page.name)
              UNION SELECT space FROM split_part(page.name, '.', 2) space

@@ -10,11 +10,11 @@
 WITH declared AS (SELECT * FROM unnest($5::text[], $6::text[], $7::float8[]) AS s (kind, state, seconds)),
      least AS (
         SELECT least((SELECT min(seconds) FROM declared),
-                     (SELECT min(p99) FROM durations WHERE moves >= least($8::float8, $9::float8))) AS seconds
+                     (SELECT min(p99) FROM durations WHERE samples >= least($8::float8, $9::float8))) AS seconds
      ),
      known AS MATERIALIZED (
         SELECT kind, action, state, lane, p99 FROM durations
-         WHERE moves >= CASE WHEN lane = '' THEN $8::float8 ELSE $9::float8 END
+         WHERE samples >= CASE WHEN lane = '' THEN $8::float8 ELSE $9::float8 END
      ),
      working AS MATERIALIZED (  -- by itself, or each of them would be compared with every state there is
         SELECT r.id, r.path, r.kind, r.state, r.lane, r.changed_at, r.hidden, coalesce(r.hidden, r.operation) AS operation,

@@ -2,6 +2,6 @@
 WITH told AS (
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (lane, epoch, notify)
 ), known AS (
-    DELETE FROM forgotten_sites f USING told WHERE f.lane = told.lane
+    DELETE FROM removed_sites f USING told WHERE f.lane = told.lane
 )
-UPDATE connections c SET told = true, notify = t.notify FROM told t WHERE c.lane = t.lane AND c.epoch = t.epoch
+UPDATE connections c SET announced = true, notify = t.notify FROM told t WHERE c.lane = t.lane AND c.epoch = t.epoch

@@ -3,7 +3,7 @@
 WITH put AS (
     INSERT INTO scaling (namespace, name, id, policy, changed_by) VALUES ($1, $2, gen_random_uuid(), $3, $4)
     ON CONFLICT (namespace, name) DO UPDATE
-       SET policy = excluded.policy, changed_by = excluded.changed_by, changed_at = now(), look_at = 'epoch',
+       SET policy = excluded.policy, changed_by = excluded.changed_by, changed_at = now(), evaluate_at = 'epoch',
            woken = scaling.woken + 1
     RETURNING namespace, name
 ),

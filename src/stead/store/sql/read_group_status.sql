@@ -12,7 +12,7 @@ WITH current AS MATERIALIZED (
 )
 SELECT r.id, r.path, r.kind, r.state, r.condition::text, cell.incarnation, r.fence, r.version, r.operation, r.hidden,
        r.facts::text, r.timers::text, r.next_spec::text, r.revision, r.next_revision, r.order_id, r.lane, r.token, r.spec,
-       r.seen_at, r.changed_at, r.created_at, coalesce(o.principal, '') AS op_by, o.created_at AS op_since, NULL::jsonb AS blocked,
+       r.observed_at, r.changed_at, r.created_at, coalesce(o.principal, '') AS op_by, o.created_at AS op_since, NULL::jsonb AS blocked,
        CASE WHEN o.id IS NOT NULL THEN
            jsonb_build_object('id', o.id, 'action', o.action, 'kind', o.kind, 'path', o.path, 'principal', o.principal,
                               'reason', o.reason, 'request', o.request, 'total', o.total, 'remaining', o.remaining,

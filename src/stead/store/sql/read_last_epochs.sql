@@ -10,5 +10,5 @@ SELECT a.n, greatest(
   FROM unnest($1::text[]) WITH ORDINALITY AS a (name, n)
   LEFT JOIN unnest($2::bigint[], $3::text[]) AS l (n, lane) ON l.n = a.n
   LEFT JOIN resources r ON r.lane = l.lane AND r.kind = 'cloudlet'
-  LEFT JOIN forgotten_sites f ON f.lane = l.lane
+  LEFT JOIN removed_sites f ON f.lane = l.lane
  GROUP BY a.n, a.name ORDER BY a.n

@@ -26,7 +26,7 @@ WITH said AS MATERIALIZED (
        AND (s.successor OR NOT coalesce((SELECT a.epoch > s.epoch AND l.lane = ANY (a.lanes) FROM agents a
                                           WHERE a.name = s.name), false))
      ORDER BY l.lane, s.epoch
-    ON CONFLICT (lane, epoch) DO UPDATE SET seen_at = now(), successor = EXCLUDED.successor
+    ON CONFLICT (lane, epoch) DO UPDATE SET last_seen = now(), successor = EXCLUDED.successor
 )
 SELECT name, epoch, by
   FROM (SELECT s.name, s.epoch, (SELECT a.epoch FROM agents a

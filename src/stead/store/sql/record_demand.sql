@@ -11,7 +11,7 @@ WITH told AS (
     RETURNING place
 ),
 woken AS (
-    UPDATE scaling SET look_at = 'epoch', woken = woken + 1
+    UPDATE scaling SET evaluate_at = 'epoch', woken = woken + 1
      WHERE namespace = $1 AND name = $2 AND EXISTS (SELECT FROM told)
 )
 SELECT place FROM told

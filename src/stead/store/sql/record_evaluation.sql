@@ -2,6 +2,6 @@
 -- it says, or at once where something new came meanwhile.
 UPDATE scaling
    SET turn = turn + 1, acts = $5, deeds = $6, verdict = $7,
-       look_at = CASE WHEN woken = $4 THEN to_timestamp($8::float8) ELSE 'epoch' END
+       evaluate_at = CASE WHEN woken = $4 THEN to_timestamp($8::float8) ELSE 'epoch' END
  WHERE namespace = $1 AND name = $2 AND turn = $3
 RETURNING turn

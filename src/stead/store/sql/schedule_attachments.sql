@@ -9,7 +9,7 @@ WITH mine AS (SELECT position FROM attachments_follower FOR UPDATE SKIP LOCKED),
      ),
      noted AS (
         INSERT INTO attachments (machine) SELECT path FROM moved ORDER BY path
-        ON CONFLICT (machine) DO UPDATE SET turn = attachments.turn + 1, look_at = 'epoch'
+        ON CONFLICT (machine) DO UPDATE SET turn = attachments.turn + 1, due_at = 'epoch'
      )
 UPDATE attachments_follower f SET position = p.upto FROM part p WHERE p.upto > f.position
 RETURNING p.upto - p.after AS read

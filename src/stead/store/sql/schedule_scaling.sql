@@ -20,7 +20,7 @@ WITH mine AS (SELECT position FROM scaling_follower FOR UPDATE SKIP LOCKED),
         SELECT p.namespace, p.name FROM at JOIN scaling_places p ON p.site = at.place WHERE at.kind = 'cloudlet'
      ),
      woken AS (
-        UPDATE scaling s SET look_at = 'epoch', woken = s.woken + 1 FROM concerned c
+        UPDATE scaling s SET evaluate_at = 'epoch', woken = s.woken + 1 FROM concerned c
          WHERE s.namespace = c.namespace AND s.name = c.name
         RETURNING 1
      )

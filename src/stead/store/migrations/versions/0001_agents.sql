@@ -49,17 +49,17 @@ CREATE TABLE connections (
     agent     text NOT NULL,
     successor boolean NOT NULL DEFAULT false,     -- the new agent of an upgrade, which has not taken over yet
     notify    bigint,                             -- the id under which its site has heard of it
-    told      boolean NOT NULL DEFAULT false,     -- its site has
-    seen_at   timestamptz NOT NULL DEFAULT now(),
+    announced boolean NOT NULL DEFAULT false,     -- its site has heard of it
+    last_seen timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (lane, epoch)
 );
-CREATE INDEX connections_seen ON connections (seen_at);
-CREATE INDEX connections_untold ON connections (lane) WHERE NOT told;
+CREATE INDEX connections_last_seen ON connections (last_seen);
+CREATE INDEX connections_unannounced ON connections (lane) WHERE NOT announced;
 
 -- Sites that were forgotten, by their lanes: an agent that comes back for one is told so. A site that is made anew under the
 -- name takes its entry away when its agent connects.
-CREATE TABLE forgotten_sites (
+CREATE TABLE removed_sites (
     lane         text COLLATE "C" PRIMARY KEY,
     path         text NOT NULL,
-    forgotten_at timestamptz NOT NULL DEFAULT now()
+    removed_at timestamptz NOT NULL DEFAULT now()
 );

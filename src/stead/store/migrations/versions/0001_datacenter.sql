@@ -2,9 +2,9 @@
 CREATE TABLE attachments (
     machine text COLLATE "C" PRIMARY KEY,
     turn    bigint NOT NULL DEFAULT 0,            -- rises when the machine has moved again
-    look_at timestamptz NOT NULL DEFAULT 'epoch'
+    due_at timestamptz NOT NULL DEFAULT 'epoch'
 );
-CREATE INDEX attachments_look ON attachments (look_at);
+CREATE INDEX attachments_due ON attachments (due_at);
 
 -- How far the journal was read for such moves.
 CREATE TABLE attachments_follower (

@@ -23,7 +23,7 @@ CREATE INDEX journal_unnumbered ON journal (id) WHERE position IS NULL;
 CREATE INDEX journal_position ON journal (position);
 CREATE INDEX journal_path ON journal (path, at);
 -- What was settled without a report: by a probe, or because its outcome stayed unknown.
-CREATE INDEX journal_healed ON journal (at, id) WHERE trigger IN ('observed', 'timed_out') AND operation IS NOT NULL;
+CREATE INDEX journal_recovered ON journal (at, id) WHERE trigger IN ('observed', 'timed_out') AND operation IS NOT NULL;
 CREATE TABLE journal_default PARTITION OF journal DEFAULT;
 
 -- How far the chain has come: one row. It is written with the hashes, so a journal whose end was cut off does not fit it.
@@ -56,8 +56,8 @@ CREATE TABLE durations (
     state      text NOT NULL,                     -- empty where the visible state stays while it is done
     lane       text COLLATE "C" NOT NULL,
     counts     jsonb NOT NULL,                    -- the number of a span of time, to how many took so long
-    moves      double precision NOT NULL,         -- how many these are; old ones count less with each new one
-    usual      double precision NOT NULL,         -- seconds within which half of them were over
+    samples    double precision NOT NULL,         -- how many these are; old ones count less with each new one
+    typical    double precision NOT NULL,         -- seconds within which half of them were over
     p99        double precision NOT NULL,         -- seconds within which 99 of 100 were
     learned_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (kind, action, state, lane)

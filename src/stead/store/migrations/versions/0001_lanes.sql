@@ -6,7 +6,7 @@ CREATE TABLE lanes (
     since     timestamptz NOT NULL DEFAULT '-infinity', -- when it was last given a region
     throttled bigint NOT NULL DEFAULT 0,          -- calls that the provider refused because there were too many
     throttled_at timestamptz,
-    survey_at timestamptz NOT NULL DEFAULT now()
+    inventory_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- What providers bear: members at once in a region, and regions at once. Without a number, as many as there are.
@@ -17,7 +17,7 @@ CREATE TABLE providers (
 );
 INSERT INTO providers (name, regions, members) VALUES
     ('aws', 10, 30), ('azure', 8, 25), ('gcp', 12, 35), ('ncp', 3, 15), ('alibaba', 6, 20);
-CREATE INDEX lanes_survey ON lanes (survey_at);
+CREATE INDEX lanes_inventory ON lanes (inventory_at);
 
 -- Which lanes each namespace may use. Nothing is allowed that does not stand here, the sites of a namespace apart.
 CREATE TABLE lane_grants (

@@ -36,7 +36,7 @@ CREATE TABLE lease_events (
     status   text NOT NULL DEFAULT 'UNDONE' CHECK (status IN ('UNDONE', 'IN_PROGRESS', 'DONE', 'ERROR')),
     fired    integer NOT NULL DEFAULT 0,          -- how often since its time was set
     fired_at timestamptz,
-    look_at  timestamptz NOT NULL DEFAULT '-infinity',  -- somebody is at it until then
+    due_at   timestamptz NOT NULL DEFAULT '-infinity',  -- somebody is at it until then
     PRIMARY KEY (lease, kind)
 );
 CREATE INDEX lease_events_due ON lease_events (at) WHERE status = 'UNDONE';
@@ -64,10 +64,10 @@ CREATE TABLE reservation_flags (
     missing_resources boolean NOT NULL DEFAULT false,
     resources_changed boolean NOT NULL DEFAULT false,
     lost              boolean NOT NULL DEFAULT false,  -- seen gone or broken where it was handed over
-    look_at           timestamptz NOT NULL DEFAULT '-infinity',
+    due_at            timestamptz NOT NULL DEFAULT '-infinity',
     CHECK (missing_resources OR resources_changed OR lost)
 );
-CREATE INDEX reservation_flags_look ON reservation_flags (look_at) WHERE missing_resources OR lost;
+CREATE INDEX reservation_flags_due ON reservation_flags (due_at) WHERE missing_resources OR lost;
 
 -- What goes together at every commit.
 CREATE TABLE lease_combinations (

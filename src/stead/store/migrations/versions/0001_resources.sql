@@ -19,19 +19,19 @@ CREATE TABLE resources (
     timers      jsonb NOT NULL DEFAULT '{}',      -- name to seconds since the epoch
     waits       jsonb,                            -- timers that start when its order is granted, in seconds
     due         timestamptz,                      -- the first of them
-    seen_at     timestamptz,
-    look_at     timestamptz,                      -- when it is to be looked at, though nothing goes on
+    observed_at timestamptz,
+    observe_at  timestamptz,                      -- when it is observed next, though no operation is in progress
     changed_at  timestamptz NOT NULL DEFAULT now(),
     created_at  timestamptz NOT NULL DEFAULT now(),
     revision    bigint NOT NULL DEFAULT 0,        -- of the spec: the fence under which it was brought, so no two are the same
     next_revision bigint NOT NULL DEFAULT 0       -- of the next one, while there is one
 ) WITH (fillfactor = 80);
 CREATE INDEX resources_due ON resources (due) WHERE due IS NOT NULL;
-CREATE INDEX resources_look ON resources (look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX resources_observe ON resources (observe_at) WHERE observe_at IS NOT NULL;
 CREATE INDEX resources_lane ON resources (lane, path);
 CREATE INDEX resources_kind ON resources (kind, path);
 CREATE INDEX resources_token ON resources (token);
-CREATE INDEX resources_bad ON resources (path)     -- the few that one looks for
+CREATE INDEX resources_unhealthy ON resources (path)     -- the few that one looks for
     WHERE state IN ('Failed', 'Undefined', 'CreateError', 'UpdateError', 'DeleteError', 'ERROR', 'error', 'failed', 'degraded',
                     'Offline');
 
@@ -41,7 +41,7 @@ CREATE INDEX resources_meeting ON resources (changed_at)
 CREATE INDEX resources_expecting ON resources (lane) WHERE kind = 'cloudlet' AND state = 'Init';
 
 -- Operations in progress, by since when they are where they are.
-CREATE INDEX resources_working ON resources (changed_at, id)
+CREATE INDEX resources_in_progress ON resources (changed_at, id)
     WHERE operation IS NOT NULL OR hidden IS NOT NULL;
 
 -- The few that are being probed, or whose agent is waited out for that.

@@ -12,10 +12,10 @@ CREATE TABLE scaling (
     verdict    jsonb NOT NULL DEFAULT '{}',       -- what it found last, and why it does nothing
     turn       bigint NOT NULL DEFAULT 0,         -- rises with all that is written of what it does: only one writes it
     woken      bigint NOT NULL DEFAULT 0,         -- rises when there is something new
-    look_at    timestamptz DEFAULT 'epoch',
+    evaluate_at timestamptz DEFAULT 'epoch',
     PRIMARY KEY (namespace, name)
 );
-CREATE INDEX scaling_look ON scaling (look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX scaling_evaluate ON scaling (evaluate_at) WHERE evaluate_at IS NOT NULL;
 
 -- Where they may have instances: a move there concerns them.
 CREATE TABLE scaling_places (

@@ -177,11 +177,11 @@ BEGIN
         revision = CASE WHEN x.spec = 'next' THEN r.next_revision ELSE r.revision END,
         next_revision = CASE WHEN x.spec = 'set' THEN r.fence + x.fence_delta ELSE r.next_revision END,
         facts = CASE WHEN w.extra ? 'facts' THEN r.facts || (w.extra -> 'facts') ELSE r.facts END,
-        timers = w.timers, due = CASE WHEN w.timers <> '{}' THEN earliest_timer(w.timers) END, look_at = to_timestamp(x.observe_at),
+        timers = w.timers, due = CASE WHEN w.timers <> '{}' THEN earliest_timer(w.timers) END, observe_at = to_timestamp(x.observe_at),
         sends = CASE WHEN x.verb IS NULL THEN r.sends WHEN x.resend THEN least(r.sends + 1, 100) ELSE 0 END,
         waits = CASE WHEN w.new_order IS NOT NULL OR x.close_order THEN w.waits ELSE r.waits END,
         order_id = CASE WHEN w.new_order IS NOT NULL THEN w.new_order WHEN x.close_order THEN NULL ELSE r.order_id END,
-        seen_at = CASE WHEN w.extra ? 'facts' THEN now() ELSE r.seen_at END,
+        observed_at = CASE WHEN w.extra ? 'facts' THEN now() ELSE r.observed_at END,
         changed_at = CASE WHEN x.is_transition THEN now() ELSE r.changed_at END
       FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t
      WHERE r.id = w.id;

@@ -173,7 +173,7 @@ CREATE OR REPLACE FUNCTION set_lease_events(of_lease text, starts timestamptz, w
       FROM (VALUES ('start_lease', starts), ('before_end_lease', warns), ('end_lease', ends)) k (kind, at)
      WHERE k.at IS NOT NULL
     ON CONFLICT (lease, kind) DO UPDATE SET at = EXCLUDED.at, status = 'UNDONE', fired = 0, fired_at = NULL,
-        look_at = '-infinity'
+        due_at = '-infinity'
      WHERE (e.at <> EXCLUDED.at AND NOT (e.kind = 'start_lease' AND e.status = 'DONE'))
         OR (e.status = 'ERROR' AND e.kind = 'end_lease');
     DELETE FROM lease_events WHERE lease = of_lease AND kind = 'before_end_lease' AND warns IS NULL;
@@ -381,7 +381,7 @@ BEGIN
     INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)
     SELECT path, kind, 'controller', 'controller', 'failed', 'follow', state, 'error'
       FROM list_lease_reservations(of_lease) WHERE state IN ('pending', 'active');
-    UPDATE resources SET state = 'error', fence = fence + 1, version = version + 1, look_at = NULL, changed_at = now()
+    UPDATE resources SET state = 'error', fence = fence + 1, version = version + 1, observe_at = NULL, changed_at = now()
      WHERE id IN (SELECT id FROM list_lease_reservations(of_lease) WHERE state IN ('pending', 'active'));
 END $$;
 

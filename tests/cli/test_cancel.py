@@ -122,7 +122,7 @@ def test_a_retry_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:
     assert stead("operation", "retry", NEVER).code == Code.NOT_FOUND
 
 
-def test_operations_under_way_are_completed(cell: Cell, ns: str, stead: Stead) -> None:
+def test_operations_in_progress_are_completed(cell: Cell, ns: str, stead: Stead) -> None:
     id = begin(stead, f"{ns}/m/g/1")
     command = COMMAND.commands["operation"].commands["cancel"]  # type: ignore[attr-defined]
     with command.make_context("cancel", [id, "--server", cell.url], resilient_parsing=True) as context:

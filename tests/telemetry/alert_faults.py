@@ -328,7 +328,7 @@ def timers_late(world: World) -> Iterator[None]:
     world.cancel()
 
 
-def healer_fails(world: World) -> Iterator[None]:
+def reconciler_fails(world: World) -> Iterator[None]:
     world.sql("ALTER TABLE lease_notices RENAME TO kept_notices")
     yield
     world.sql("ALTER TABLE kept_notices RENAME TO lease_notices")
@@ -455,11 +455,11 @@ FAULTS: Mapping[str, Callable[[World], Iterator[None]]] = {
     "SteadBusForgot": bus_forgot,
     "SteadJournalLags": journal_lags,
     "SteadTimersLate": timers_late,
-    "SteadHealerFails": healer_fails,
+    "SteadReconcilerFails": reconciler_fails,
     "SteadLanesUnserved": lanes_unserved,
-    "SteadAgentsAway": agents_away,
+    "SteadAgentsDisconnected": agents_away,
     "SteadOrdersUntaken": orders_untaken,
-    "SteadWorkFails": work_fails,
+    "SteadOperationsFail": work_fails,
     "SteadServerErrors": server_errors,
     "SteadCustodyLost": custody_lost,
     "SteadClockSkew": clock_skew,

@@ -63,7 +63,7 @@ def settled(one: House) -> None:
 
 def _begun(one: House) -> bool:
     found = grades(one)
-    return {found.get(what) for what in ("bus", "healers", "agents")} == {"ok"}
+    return {found.get(what) for what in ("bus", "reconcilers", "agents")} == {"ok"}
 
 
 @pytest.mark.long
@@ -71,7 +71,7 @@ async def test_it_tells_the_truth_of_a_cell_that_is_broken_and_mended(dsn: str, 
     with house(dsn, nats) as one:
         settled(one)
         well = grades(one)
-        assert {well[what] for what in ("schema", "bus", "healers", "numberer", "lanes", "agents")} == {"ok"}
+        assert {well[what] for what in ("schema", "bus", "reconcilers", "numberer", "lanes", "agents")} == {"ok"}
         assert well["identities"] == "warn"
         nats.kill()
         wait_until(lambda: grades(one)["bus"] == "bad", "the bus to be missed")
@@ -149,15 +149,15 @@ def test_clocks_that_differ() -> None:
 def test_healers_that_fail_or_hang() -> None:
     def text(success: float, began: float) -> str:
         return (
-            f'# TYPE stead_healer_runs_total counter\nstead_healer_runs_total{{healer="clock"}} 5.0\n'
-            f"# TYPE stead_healer_success_timestamp_seconds gauge\n"
-            f'stead_healer_success_timestamp_seconds{{healer="clock"}} {success}\n'
+            f'# TYPE stead_reconciler_runs_total counter\nstead_reconciler_runs_total{{reconciler="clock"}} 5.0\n'
+            f"# TYPE stead_reconciler_success_timestamp_seconds gauge\n"
+            f'stead_reconciler_success_timestamp_seconds{{reconciler="clock"}} {success}\n'
             f"# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {began}\n"
         )
 
     now = time.time()
-    assert [f.grade for f in doctor.healers(text(now - 1, now - 900), now)] == [Grade.OK]
-    assert [f.grade for f in doctor.healers(text(now - 500, now - 900), now)] == [Grade.BAD]
+    assert [f.grade for f in doctor.reconcilers(text(now - 1, now - 900), now)] == [Grade.OK]
+    assert [f.grade for f in doctor.reconcilers(text(now - 500, now - 900), now)] == [Grade.BAD]
 
 
 def test_identities_that_end() -> None:

@@ -60,7 +60,7 @@ def test_requests_are_counted_by_route_and_status(web: httpx.Client, ns: str) ->
     assert more(method="POST", route="/v1/resources/{path}", status="202") == 1
     assert more(method="GET", route="/v1/resources/{path}", status="404") == 1
     assert more(route="none", status="404") == 1
-    assert value(after, "stead_http_answer_seconds_count", route="/v1/resources/{path}", method="POST") >= 1
+    assert value(after, "stead_http_response_seconds_count", route="/v1/resources/{path}", method="POST") >= 1
 
 
 def test_admissions_are_counted_by_answer(cell: Cell, web: httpx.Client, ns: str) -> None:
@@ -95,7 +95,7 @@ def test_what_the_cell_says_is_what_is_in_its_database(cell: Cell, web: httpx.Cl
     cell.run(gauges.refresh())
     under_way = cell.run(cell.store.diagnostics.read_gauges(10_000, 30))["operations"][0]
     text = exposition()
-    assert value(text, "stead_operations_under_way") == under_way >= 1
+    assert value(text, "stead_operations_in_progress") == under_way >= 1
     assert value(text, "stead_orders_untaken") >= 1
     assert value(text, "stead_lanes_unserved") >= 1, "no agent is there"
     assert value(text, "stead_database_up") == 1
@@ -140,7 +140,9 @@ def test_no_gauge_of_the_cell_keeps_its_value_while_the_database_cannot_be_read(
     slow = Slow(cell.store)
     gauges = Gauges(slow, every=60)  # type: ignore[arg-type]
     for gauge in metrics.OF_CELL:
-        for each in (gauge.labels("there"), gauge.labels("away")) if gauge is metrics.AGENTS else (gauge,):
+        for each in (
+            (gauge.labels("connected"), gauge.labels("disconnected")) if gauge is metrics.AGENTS else (gauge,)
+        ):
             each.set(-1)
     before = samples()
     cell.run(gauges.refresh())
@@ -153,7 +155,7 @@ def test_no_gauge_of_the_cell_keeps_its_value_while_the_database_cannot_be_read(
     after = samples()
     assert value(exposition(), "stead_database_up") == 0
     numbers = {name for name, labels in of_cell if not math.isnan(after.get((name, labels), math.nan))}
-    assert numbers == {"stead_database_up", "stead_database_reading_seconds"}
+    assert numbers == {"stead_database_up", "stead_database_read_seconds"}
     slow.fails = False
     cell.run(gauges.refresh())
     assert not [key for key, value in samples().items() if key in of_cell and math.isnan(value)]
@@ -192,7 +194,7 @@ def test_two_processes_are_told_as_one(cell: Cell) -> None:
     assert len(names) == len(set(names)), "a family is told twice"
     parts = {s.labels["part"] for family in families(text) for s in family.samples}
     assert parts == {"server", "controller"}
-    assert text.count("# TYPE stead_healer_runs_total counter") == 1
+    assert text.count("# TYPE stead_reconciler_runs_total counter") == 1
 
 
 def test_every_metric_says_what_it_is() -> None:

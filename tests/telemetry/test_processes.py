@@ -54,20 +54,20 @@ def _metrics(one: House) -> str:
 
 def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
     made(running, "shop/one")
-    wait_until(lambda: value(_metrics(running), "stead_agents", state="there") == 1, "the agent to be counted")
+    wait_until(lambda: value(_metrics(running), "stead_agents", state="connected") == 1, "the agent to be counted")
     text = _metrics(running)
     assert value(text, "stead_admissions_total", answer="accepted", part="server") >= 1
     assert value(text, "stead_orders_published_total") >= 1
     assert value(text, "stead_reports_total", result="applied", part="controller") >= 1
-    assert value(text, "stead_work_ended_total", outcome="done", part="controller") >= 1
-    assert value(text, "stead_healer_runs_total", healer="clock", part="controller") >= 1
-    assert value(text, "stead_healer_success_timestamp_seconds", healer="numbering", part="controller") > 1e9
+    assert value(text, "stead_resource_operations_ended_total", outcome="done", part="controller") >= 1
+    assert value(text, "stead_reconciler_runs_total", reconciler="clock", part="controller") >= 1
+    assert value(text, "stead_reconciler_success_timestamp_seconds", reconciler="numbering", part="controller") > 1e9
     assert (
         value(text, "stead_bus_connected", part="server")
         == value(text, "stead_bus_connected", part="controller")
         == 1
     )
-    assert value(text, "stead_database_connections_most", part="controller") == 10
+    assert value(text, "stead_database_connections_max", part="controller") == 10
     assert value(text, "process_resident_memory_bytes", part="controller") > 1e6
     assert 'stead_database_up{part="controller"}' not in text, "it does not read the cell"
     of_agent = httpx.get(running.metrics).text

@@ -68,7 +68,7 @@ class Agent:
 
     async def run(self) -> None:
         """Serve every lane, each for itself: a slow one slows no other."""
-        with metrics.REGISTRY.before(self._measure):
+        with metrics.REGISTRY.before_scrape(self._measure):
             await self._run()
 
     async def _run(self) -> None:

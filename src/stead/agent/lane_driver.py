@@ -156,7 +156,7 @@ def _timed(verb: str) -> Iterator[None]:
         outcome = "throttled"
         raise
     except RetryableError as error:
-        outcome = "unknown" if error.unknown else "try-again"
+        outcome = "unknown" if error.unknown else "retryable"
         raise
     except asyncio.CancelledError:
         outcome = "cancelled"

@@ -21,7 +21,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Registry(CollectorRegistry):
-    """Metrics, some of which are read at the moment when somebody asks."""
+    """Metrics, some of which are read at the moment of a scrape."""
 
     def __init__(self) -> None:
         super().__init__(auto_describe=True)
@@ -30,18 +30,18 @@ class Registry(CollectorRegistry):
         """Whether this process reads the cell. One that does not says nothing of it, rather than zeros."""
 
     @contextmanager
-    def before(self, look: Callable[[], None]) -> Iterator[None]:
-        """Call it whenever somebody asks, before they are answered, for as long as this lasts."""
-        self._before.append(look)
+    def before_scrape(self, read: Callable[[], None]) -> Iterator[None]:
+        """Call it before every scrape, for as long as this lasts."""
+        self._before.append(read)
         try:
             yield
         finally:
-            self._before.remove(look)
+            self._before.remove(read)
 
     def collect(self) -> Iterator[Metric]:
         """All there are, as they are now."""
-        for look in self._before:
-            look()
+        for read in self._before:
+            read()
         unread = () if self.reads_cell else {family.name for gauge in OF_CELL for family in gauge.describe()}
         return iter([family for family in super().collect() if family.name not in unread])
 
@@ -83,16 +83,16 @@ FAST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 3
 SLOW_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 
-def _counter(name: str, says: str, *labels: str) -> Counter:
-    return Counter(f"stead_{name}", says, labels, registry=REGISTRY)
+def _counter(name: str, description: str, *labels: str) -> Counter:
+    return Counter(f"stead_{name}", description, labels, registry=REGISTRY)
 
 
-def _gauge(name: str, says: str, *labels: str) -> Gauge:
-    return Gauge(f"stead_{name}", says, labels, registry=REGISTRY)
+def _gauge(name: str, description: str, *labels: str) -> Gauge:
+    return Gauge(f"stead_{name}", description, labels, registry=REGISTRY)
 
 
-def _histogram(name: str, says: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-    return Histogram(f"stead_{name}", says, labels, buckets=buckets, registry=REGISTRY)
+def _histogram(name: str, description: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+    return Histogram(f"stead_{name}", description, labels, buckets=buckets, registry=REGISTRY)
 
 
 BUILD = _gauge("build_info", "Which program this is; always 1.", "version", "python")
@@ -101,36 +101,38 @@ BUILD.labels(__version__, platform.python_version()).set(1)
 # Requests
 
 REQUESTS = _counter("http_requests_total", "Requests that were answered.", "method", "route", "status")
-ANSWERS = _histogram("http_answer_seconds", "Until the answer to a request began.", FAST_BUCKETS, "method", "route")
+ANSWERS = _histogram("http_response_seconds", "Time until a response began.", FAST_BUCKETS, "method", "route")
 ADMISSIONS = _counter(
     "admissions_total",
-    "Changes that were asked for: accepted, or refused with a code. One that joins another or waits is accepted.",
+    "Changes that were asked for: accepted, or rejected with a code. One that joins another or waits is accepted.",
     *("answer", "code"),
 )
 
-# What is carried on
+# Work
 
 ENDED = _counter(
-    "work_ended_total", "Operations that ended on a resource; of a group, each member counts.", "outcome"
+    "resource_operations_ended_total",
+    "Operations that ended, for each resource.",
+    "outcome",
 )
 REPORTS = _counter(
     "reports_total",
-    "What agents reported of resources: applied, nothing-new, stale (under an old fence), or ignored otherwise.",
+    "What agents reported of resources: applied, unchanged, stale (under an old fence), or ignored otherwise.",
     "result",
 )
 NUMBERED = _counter("journal_numbered_total", "Lines of the journal that got their positions here.")
-HEALER_RUNS = _counter("healer_runs_total", "How often a healer looked.", "healer")
-HEALER_MENDED = _counter("healer_mended_total", "What a healer put in order.", "healer")
-HEALER_FAILURES = _counter("healer_failures_total", "How often a healer failed.", "healer")
-HEALER_SUCCESS = _gauge("healer_success_timestamp_seconds", "When a healer last looked and did not fail.", "healer")
-PUBLISHED = _counter("orders_published_total", "Orders that were given to the bus.")
-UNPUBLISHED = _counter("publish_failures_total", "How often orders could not be given to the bus.")
+RECONCILER_RUNS = _counter("reconciler_runs_total", "Runs of a reconciler.", "reconciler")
+RECONCILER_REPAIRS = _counter("reconciler_repairs_total", "Repairs of a reconciler.", "reconciler")
+RECONCILER_FAILURES = _counter("reconciler_failures_total", "Failed runs of a reconciler.", "reconciler")
+RECONCILER_SUCCESS = _gauge("reconciler_success_timestamp_seconds", "When a reconciler last succeeded.", "reconciler")
+PUBLISHED = _counter("orders_published_total", "Orders that were published on the bus.")
+UNPUBLISHED = _counter("publish_failures_total", "Failures to publish orders.")
 
-# What a process stands on
+# What a process depends on
 
 BUS = _gauge("bus_connected", "Whether this process is connected to the bus.")
 LEADERLESS = _gauge("bus_leaderless", "Streams and consumers of the bus that have no leader.")
-BREAKS = _counter("bus_disconnects_total", "How often the connection to the bus broke.")
+BREAKS = _counter("bus_disconnects_total", "Breaks of the connection to the bus.")
 CERTIFICATE_EXPIRY = _gauge(
     "certificate_expiry_timestamp_seconds",
     "When a certificate of a server or controller expires: of its identity on the bus, of the authority, of the bus, "
@@ -138,14 +140,14 @@ CERTIFICATE_EXPIRY = _gauge(
     "certificate",
 )
 POOL = _gauge("database_connections", "Connections of this process to the database.", "state")
-POOL_MAX = _gauge("database_connections_most", "So many there may be.")
+POOL_MAX = _gauge("database_connections_max", "Limit of connections of this process to the database.")
 
 # The cell as a whole, as its database has it
 
-DATABASE = _gauge("database_up", "Whether the last reading of the cell succeeded.")
-READING = _gauge("database_reading_seconds", "How long the last reading took, with the wait for a connection.")
-OPERATIONS = _gauge("operations_under_way", "Operations under way; counted up to 10,000.")
-OPERATION_AGE = _gauge("operations_oldest_seconds", "Age of the oldest operation under way, of those counted.")
+DATABASE = _gauge("database_up", "Whether the last read of the cell's database succeeded.")
+READING = _gauge("database_read_seconds", "Duration of the last read, with the wait for a connection.")
+OPERATIONS = _gauge("operations_in_progress", "Operations in progress; counted up to 10,000.")
+OPERATION_AGE = _gauge("operations_oldest_seconds", "Age of the oldest operation in progress, of those counted.")
 QUEUED = _gauge("operations_queued", "Operations that wait their turn in a queue; counted up to 10,000.")
 WAITING = _gauge("orders_waiting", "Orders that wait for room on their lanes; counted up to 10,000.")
 WAITING_AGE = _gauge("orders_waiting_oldest_seconds", "Age of the oldest of them.")
@@ -154,16 +156,16 @@ UNTAKEN_AGE = _gauge("orders_untaken_oldest_seconds", "Age of the oldest of them
 UNNUMBERED_AGE = _gauge("journal_unnumbered_oldest_seconds", "Age of the oldest journal line without a position.")
 POSITION = _gauge("journal_position", "The last position of the journal.")
 TIMERS_LATE = _gauge("timers_late_seconds", "By how much the timer that is due first is late.")
-EPOCH = _gauge("bus_epoch", "How often the bus was another than before.")
-INCARNATION = _gauge("cell_incarnation", "How often the database went back in time.")
-AGENTS = _gauge("agents", "Agents heard of in the last 30 seconds (there), or only before (away).", "state")
+EPOCH = _gauge("bus_epoch", "Replacements of the bus by another.")
+INCARNATION = _gauge("cell_incarnation", "Restores and failovers of the database.")
+AGENTS = _gauge("agents", "Agents that were heard of in the last 30 seconds (connected), or not.", "state")
 CLOCK_OFFSET = _gauge("clock_offset_seconds", "By how much the clock of this process is ahead of the database's.")
 SKEW = _gauge("agents_clock_skew_seconds", "How far off the worst clock of an agent was, in the last two minutes.")
 BACKUP_AGE = _gauge(
     "backup_age_seconds", "Age of the newest backup of `stead backup create`, or of the journal where there is none."
 )
 EXPIRING = _gauge("identities_expiring", "Agents whose identity has less than a quarter of its lifetime left.")
-UNSERVED = _gauge("lanes_unserved", "Lanes with orders that no agent who is there serves.")
+UNSERVED = _gauge("lanes_unserved", "Lanes with orders that no connected agent serves.")
 
 CELL = (
     *(OPERATIONS, OPERATION_AGE, QUEUED, WAITING, WAITING_AGE, UNTAKEN, UNTAKEN_AGE),
@@ -177,5 +179,5 @@ OF_CELL = (*CELL, DATABASE, READING, AGENTS)
 IN_HAND = _gauge("agent_orders_in_hand", "Orders that an agent takes or carries out.")
 CALLS = _counter("driver_calls_total", "Calls to drivers.", "verb", "outcome")
 CALL_TIME = _histogram("driver_call_seconds", "How long calls to drivers took.", SLOW_BUCKETS, "verb")
-THROTTLED = _counter("driver_throttled_total", "Calls that a provider refused because there were too many.")
+THROTTLED = _counter("driver_throttled_total", "Calls that a provider rejected because there were too many.")
 LOST = _counter("agent_custody_lost_total", "Orders whose custody an agent lost while it worked.")

@@ -31,7 +31,7 @@ def watched(store: Store, bus: Bus, identity: Identity | None) -> Iterator[None]
             metrics.BREAKS.inc()
 
     bus.on_state(on_state)
-    with metrics.REGISTRY.before(look):
+    with metrics.REGISTRY.before_scrape(look):
         yield
 
 

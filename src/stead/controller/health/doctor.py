@@ -28,7 +28,7 @@ UNNUMBERED = 10.0
 """Seconds that a line of the journal may wait for its position."""
 SELDOM = {"partitions": 7200.0}
 OFTEN = 180.0
-"""Seconds in which every other healer looks at least once."""
+"""Seconds in which every other reconciler looks at least once."""
 SOON = timedelta(days=7)
 FROZEN = 1_000_000_000
 """Transactions since the last freeze; at two thousand million the database stops."""
@@ -156,7 +156,7 @@ class Doctor:
             do = "the server starts it again by itself: its log says why it ends"
             return [bad("controller", "the controller beside the server does not answer", do)]
         offset = max(values(text, "stead_clock_offset_seconds").values(), default=0.0)
-        return [*healers(text, self.store.clock() + offset), controller_clock(offset)]
+        return [*reconcilers(text, self.store.clock() + offset), controller_clock(offset)]
 
     async def _work(self) -> list[Finding]:
         gauges = await self.store.diagnostics.read_gauges(10_000, THERE)
@@ -267,19 +267,19 @@ def _off(offset: float) -> str:
     return f"{abs(offset):.1f} s {'ahead of' if offset > 0 else 'behind'} the database's"
 
 
-def healers(text: str, now: float) -> Iterable[Finding]:
-    """Whether every healer has looked lately, and did not fail."""
-    seen = {labels["healer"]: at for labels, at in _labelled(text, "stead_healer_success_timestamp_seconds")}
-    began = {labels["healer"] for labels, _ in _labelled(text, "stead_healer_runs_total")}
+def reconcilers(text: str, now: float) -> Iterable[Finding]:
+    """Whether every reconciler has looked lately, and did not fail."""
+    seen = {labels["reconciler"]: at for labels, at in _labelled(text, "stead_reconciler_success_timestamp_seconds")}
+    began = {labels["reconciler"] for labels, _ in _labelled(text, "stead_reconciler_runs_total")}
     since = max(values(text, "process_start_time_seconds").values(), default=now)
     late = sorted(name for name in began if now - max(seen.get(name, 0.0), since) > SELDOM.get(name, OFTEN))
-    do = "the log of the controller says why: it names the healer"
+    do = "the log of the controller says why: it names the reconciler"
     if late:
-        return [bad("healers", f"{', '.join(late)} failed or hung for minutes", do)]
+        return [bad("reconcilers", f"{', '.join(late)} failed or hung for minutes", do)]
     failing = sorted(began - set(seen))
     if failing:
-        return [warn("healers", f"{', '.join(failing)} did not succeed yet", do)]
-    return [ok("healers", f"all {len(began)} have looked lately")]
+        return [warn("reconcilers", f"{', '.join(failing)} did not succeed yet", do)]
+    return [ok("reconcilers", f"all {len(began)} have looked lately")]
 
 
 def _labelled(text: str, name: str) -> list[tuple[dict[str, str], float]]:

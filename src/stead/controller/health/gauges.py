@@ -57,7 +57,7 @@ class Gauges:
                 metrics.DATABASE.set(0)
                 for gauge in metrics.CELL:
                     gauge.set(math.nan)
-                for state in ("there", "away"):
+                for state in ("connected", "disconnected"):
                     metrics.AGENTS.labels(state).set(math.nan)
                 self._at = -math.inf
             else:
@@ -93,7 +93,7 @@ def _show(read: Mapping[str, Any]) -> None:
     metrics.EPOCH.set(read["bus_epoch"])
     metrics.INCARNATION.set(read["incarnation"])
     metrics.BACKUP_AGE.set(max(0.0, read["unsaved"] or 0.0))
-    metrics.AGENTS.labels("there").set(read["there"])
-    metrics.AGENTS.labels("away").set(read["away"])
+    metrics.AGENTS.labels("connected").set(read["there"])
+    metrics.AGENTS.labels("disconnected").set(read["away"])
     metrics.EXPIRING.set(read["expiring"])
     metrics.UNSERVED.set(read["unserved"])

@@ -122,7 +122,7 @@ def _tell(reports: Sequence[Report]) -> None:
 def _result(answer: Answer) -> str:
     """What became of a word about one resource."""
     if isinstance(answer, Applied):
-        return "applied" if answer.wrote else "nothing-new"
+        return "applied" if answer.wrote else "unchanged"
     return "stale" if isinstance(answer, Rejection) and answer.code is Code.STALE else "ignored"
 
 

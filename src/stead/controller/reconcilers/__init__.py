@@ -42,16 +42,16 @@ class Reconciler:
     async def run(self) -> None:
         """For ever: heal, then wait. What fails is told and tried again the next time."""
         while True:
-            metrics.HEALER_RUNS.labels(self.name).inc()
+            metrics.RECONCILER_RUNS.labels(self.name).inc()
             try:
                 mended = await self.heal()
                 self.mended += mended
-                metrics.HEALER_MENDED.labels(self.name).inc(mended)
-                metrics.HEALER_SUCCESS.labels(self.name).set_to_current_time()
+                metrics.RECONCILER_REPAIRS.labels(self.name).inc(mended)
+                metrics.RECONCILER_SUCCESS.labels(self.name).set_to_current_time()
             except Exception as error:
                 mended = 0
                 self.failures += 1
-                metrics.HEALER_FAILURES.labels(self.name).inc()
+                metrics.RECONCILER_FAILURES.labels(self.name).inc()
                 self.on_error(self.name, error)
             if mended == 0:
                 with contextlib.suppress(TimeoutError):

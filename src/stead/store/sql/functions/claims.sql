@@ -72,20 +72,20 @@ END $$;
 
 -- A resource whose operation prepares it begins to use others: all of them or none. Answers with what stands in the way,
 -- or with nothing; and with what is not so any more, where the operation is not at that point any more.
-CREATE OR REPLACE FUNCTION add_references(who text, op uuid, paths text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION add_references(user_path text, op uuid, paths text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     taking jsonb := (SELECT jsonb_agg(jsonb_build_object('path', p, 'mode', 'i')) FROM unnest(paths) p);
     holder jsonb;
     own    uuid;
 BEGIN
     PERFORM lock_paths(taking);
-    SELECT token INTO own FROM resources WHERE path = who AND operation = op FOR SHARE;
+    SELECT token INTO own FROM resources WHERE path = user_path AND operation = op FOR SHARE;
     IF NOT FOUND THEN
         RETURN jsonb_build_object('action', 'gone');
     END IF;
     holder := find_holder(taking, own);
     IF holder IS NULL THEN
-        INSERT INTO claims (path, mode, operation, used_by) SELECT p, 'i', own, who FROM unnest(paths) p
+        INSERT INTO claims (path, mode, operation, used_by) SELECT p, 'i', own, user_path FROM unnest(paths) p
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN holder;

@@ -8,7 +8,7 @@
 -- statement sees only what was there when it began.
 
 CREATE OR REPLACE FUNCTION commit_changes(
-    templates jsonb, which integer[], ids bigint[], versions bigint[], own jsonb, at float8, expands jsonb,
+    templates jsonb, template_numbers integer[], ids bigint[], versions bigint[], own jsonb, at float8, expands jsonb,
     batch integer
 ) RETURNS jsonb LANGUAGE plpgsql
   SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -49,7 +49,7 @@ BEGIN
     -- Keys, turns and claims. All that are wanted are locked together, in one order for everybody; nobody here stands in
     -- the way of another.
     SELECT jsonb_agg(taken) INTO taking
-      FROM unnest(which, extras) AS u (t, extra), jsonb_array_elements(u.extra -> 'take') taken
+      FROM unnest(template_numbers, extras) AS u (t, extra), jsonb_array_elements(u.extra -> 'take') taken
      WHERE (ts[u.t]).claim IN ('take', 'beside', 'over');
     -- Lanes: whoever takes one away from a namespace waits for this lock, so what is found here holds until the end.
     SELECT array_agg(DISTINCT e -> 'uses') INTO using_ FROM unnest(extras) e WHERE e ? 'uses';
@@ -70,7 +70,7 @@ BEGIN
     END IF;
     FOR m IN
         SELECT u.n, u.extra, x.start_operation, x.claim, coalesce(r.hidden, r.operation) AS own
-          FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
+          FROM unnest(template_numbers, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t LEFT JOIN resources r ON r.id = u.id
          WHERE (x.claim IN ('take', 'beside', 'over') OR x.start_operation ?| ARRAY['key', 'queue']) AND u.n <> ALL (bad)
     LOOP
@@ -103,7 +103,7 @@ BEGIN
       FROM (SELECT u.n, u.t, u.extra, r.id, r.path, r.lane, r.operation, r.hidden, r.order_id, r.timers, r.sends,
                    CASE WHEN r.order_id IS NOT NULL AND (ts[u.t]).verb IS NOT NULL
                         THEN (SELECT o.granted FROM orders o WHERE o.id = r.order_id) END AS had
-              FROM unnest(which, ids, versions, extras) WITH ORDINALITY AS u (t, id, version, extra, n)
+              FROM unnest(template_numbers, ids, versions, extras) WITH ORDINALITY AS u (t, id, version, extra, n)
               JOIN resources r ON r.id = u.id AND r.version = u.version
              WHERE u.n <> ALL (bad) ORDER BY r.id FOR UPDATE OF r) w
       JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t;
@@ -120,7 +120,7 @@ BEGIN
         INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
         SELECT u.extra ->> 'path', (ts[u.t]).kind, '', (u.extra ->> 'fence')::bigint, u.extra ->> 'lane',
                (u.extra ->> 'token')::uuid, u.extra -> 'spec', (u.extra ->> 'fence')::bigint
-          FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
+          FROM unnest(template_numbers, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
          WHERE u.id IS NULL AND u.n <> ALL (bad) ORDER BY u.extra ->> 'path'
         ON CONFLICT (path) DO NOTHING;
         SELECT works || coalesce(array_agg(
@@ -128,14 +128,14 @@ BEGIN
                        CASE x.hidden WHEN 'new' THEN x.new END, x.start_timers, NULL, false, NULL, u.extra -> 'change', u.extra)::pending_change
                    ORDER BY f.id), '{}')
           INTO works
-          FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
+          FROM unnest(template_numbers, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
           JOIN resources f ON u.id IS NULL AND f.path = u.extra ->> 'path' AND f.state = ''  -- none but the new ones
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t;
     END IF;
 
-    IF cardinality(works) < cardinality(which) THEN
+    IF cardinality(works) < cardinality(template_numbers) THEN
         SELECT conflicts || coalesce(jsonb_agg(jsonb_build_object('n', n, 'conflict', 'version')), '[]') INTO conflicts
-          FROM generate_series(1, cardinality(which)) n
+          FROM generate_series(1, cardinality(template_numbers)) n
          WHERE n <> ALL (bad) AND n NOT IN (SELECT w.n FROM unnest(works) w);
         IF whole THEN  -- all or nothing: what was written so far is taken back
             RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001', DETAIL = conflicts::text;

@@ -31,38 +31,39 @@ END $$;
 CREATE OR REPLACE AGGREGATE journal_chain(first bytea, line text) (SFUNC = journal_link, STYPE = bytea);
 
 -- Tells the journal that somebody has changed who may what, or by which rules.
-CREATE OR REPLACE FUNCTION record_access_change(what text, word text, who text, change jsonb, whose text DEFAULT '/') RETURNS void
-LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION record_access_change(
+    subject_kind text, event_name text, acting_principal text, details jsonb, at_path text DEFAULT '/'
+) RETURNS void LANGUAGE sql AS $$
     INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change)
-    VALUES (whose, what, who, 'admin', 'access', word, '', '', change)
+    VALUES (at_path, subject_kind, acting_principal, 'admin', 'access', event_name, '', '', details)
 $$;
 
 -- Takes lines from before a time out of the journal, all of which are in a file by now. All or nothing: the record, the line
 -- that tells of it, and that they are gone are one transaction. The same once more changes nothing.
-CREATE OR REPLACE FUNCTION archive_journal(what jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION archive_journal(archive jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    since timestamptz := (what ->> 'until')::timestamptz;
+    since timestamptz := (archive ->> 'until')::timestamptz;
     part  text;
 BEGIN
     PERFORM set_config('lock_timeout', '3s', true);  -- whoever reads the journal is waited for, and others not kept for long
     PERFORM FROM cell FOR UPDATE;                     -- nobody numbers meanwhile
-    IF EXISTS (SELECT FROM journal_archives a WHERE a.first = (what ->> 'first')::bigint
-                  AND a.last = (what ->> 'last')::bigint AND encode(a.sha256, 'hex') = what ->> 'sha256') THEN
+    IF EXISTS (SELECT FROM journal_archives a WHERE a.first = (archive ->> 'first')::bigint
+                  AND a.last = (archive ->> 'last')::bigint AND encode(a.sha256, 'hex') = archive ->> 'sha256') THEN
         RETURN;
     END IF;
-    IF (what ->> 'first')::bigint <> (SELECT coalesce(max(last), 0) + 1 FROM journal_archives) THEN
+    IF (archive ->> 'first')::bigint <> (SELECT coalesce(max(last), 0) + 1 FROM journal_archives) THEN
         RAISE EXCEPTION 'what is archived ends elsewhere' USING ERRCODE = 'ST005';
     END IF;
     IF since > date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' THEN
         RAISE EXCEPTION 'that day is not over' USING ERRCODE = 'ST005';
     END IF;
-    IF EXISTS (SELECT FROM journal WHERE at < since AND (position IS NULL OR position > (what ->> 'last')::bigint)) THEN
+    IF EXISTS (SELECT FROM journal WHERE at < since AND (position IS NULL OR position > (archive ->> 'last')::bigint)) THEN
         RAISE EXCEPTION 'there are more lines from then by now' USING ERRCODE = 'ST005';
     END IF;
     INSERT INTO journal_archives (first, last, previous, hash, until, file, sha256, by)
-    VALUES ((what ->> 'first')::bigint, (what ->> 'last')::bigint, decode(what ->> 'previous', 'hex'),
-            decode(what ->> 'hash', 'hex'), since, what ->> 'file', decode(what ->> 'sha256', 'hex'), what ->> 'by');
-    PERFORM record_access_change('journal', 'archive', what ->> 'by', what - 'by');
+    VALUES ((archive ->> 'first')::bigint, (archive ->> 'last')::bigint, decode(archive ->> 'previous', 'hex'),
+            decode(archive ->> 'hash', 'hex'), since, archive ->> 'file', decode(archive ->> 'sha256', 'hex'), archive ->> 'by');
+    PERFORM record_access_change('journal', 'archive', archive ->> 'by', archive - 'by');
     FOR part IN
         SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
          WHERE i.inhparent = 'journal'::regclass AND c.relname ~ '^journal_[0-9]{8}$'

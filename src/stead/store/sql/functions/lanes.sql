@@ -21,51 +21,52 @@ BEGIN
     RETURN pattern = '*' OR pattern = other OR (right(pattern, 2) = '.*' AND starts_with(other, left(pattern, -1)));
 END $$;
 
-CREATE OR REPLACE FUNCTION may_use_lane(space text, wanted text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION may_use_lane(namespace_name text, lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 DECLARE
     said boolean;
 BEGIN
     SELECT bool_and(g.allowed) INTO said FROM lane_grants g
-     WHERE g.namespace IN (space, '*') AND g.lane = ANY (lane_patterns(wanted));
-    RETURN coalesce(said, owns_lane(space, wanted));
+     WHERE g.namespace IN (namespace_name, '*') AND g.lane = ANY (lane_patterns(lane_name));
+    RETURN coalesce(said, owns_lane(namespace_name, lane_name));
 END $$;
 
-CREATE OR REPLACE FUNCTION owns_lane(space text, wanted text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION owns_lane(namespace_name text, lane_name text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    RETURN split_part(wanted, '.', 1) = 'edge' AND split_part(wanted, '.', 2) = space
-       AND split_part(wanted, '.', 3) <> '' AND split_part(wanted, '.', 4) = '';
+    RETURN split_part(lane_name, '.', 1) = 'edge' AND split_part(lane_name, '.', 2) = namespace_name
+       AND split_part(lane_name, '.', 3) <> '' AND split_part(lane_name, '.', 4) = '';
 END $$;
 
 -- Those of some lanes that a namespace may not use, and, where there is one, some of those that it may use; null where it
 -- may use all of them. `uses` is {"of": namespace, "on": lanes}, with `books` where hosts of some lane are to be had.
 CREATE OR REPLACE FUNCTION find_denied_lanes(uses jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    space text := uses ->> 'of';
+    namespace_name text := uses ->> 'of';
     bad   jsonb;
 BEGIN
-    SELECT jsonb_agg(l ORDER BY l) INTO bad FROM jsonb_array_elements_text(uses -> 'on') l WHERE NOT may_use_lane(space, l);
-    IF bad IS NULL AND uses ? 'books' AND NOT EXISTS (SELECT FROM hosts h WHERE may_use_lane(space, h.lane)) THEN
+    SELECT jsonb_agg(l ORDER BY l) INTO bad FROM jsonb_array_elements_text(uses -> 'on') l WHERE NOT may_use_lane(namespace_name, l);
+    IF bad IS NULL AND uses ? 'books' AND NOT EXISTS (SELECT FROM hosts h WHERE may_use_lane(namespace_name, h.lane)) THEN
         SELECT jsonb_agg(lane ORDER BY lane) INTO bad FROM (SELECT DISTINCT lane FROM hosts LIMIT 5) of_hosts;
     END IF;
     IF bad IS NULL THEN
         RETURN NULL;
     END IF;
-    RETURN jsonb_build_object('conflict', 'lane', 'namespace', space, 'lanes', bad, 'allowed', list_usable_lanes(space, 21));
+    RETURN jsonb_build_object('conflict', 'lane', 'namespace', namespace_name, 'lanes', bad,
+                              'allowed', list_usable_lanes(namespace_name, 21));
 END $$;
 
 -- So many of the lanes that a namespace may use: what it was given, and its sites.
-CREATE OR REPLACE FUNCTION list_usable_lanes(space text, most integer) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION list_usable_lanes(namespace_name text, max_lanes integer) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(jsonb_agg(lane ORDER BY lane), '[]') FROM (
         SELECT DISTINCT lane FROM (
             SELECT g.lane::text FROM lane_grants g
-             WHERE g.namespace IN (space, '*') AND g.allowed AND may_use_lane(space, g.lane)
+             WHERE g.namespace IN (namespace_name, '*') AND g.allowed AND may_use_lane(namespace_name, g.lane)
             UNION ALL
             (SELECT r.lane FROM resources r
-              WHERE r.kind = 'cloudlet' AND r.path > '/' || space || '/' AND r.path < '/' || space || '0'
-                AND may_use_lane(space, r.lane)
-              ORDER BY r.path LIMIT most)) all_of_them
-         ORDER BY lane LIMIT most) found);
+              WHERE r.kind = 'cloudlet' AND r.path > '/' || namespace_name || '/' AND r.path < '/' || namespace_name || '0'
+                AND may_use_lane(namespace_name, r.lane)
+              ORDER BY r.path LIMIT max_lanes)) all_of_them
+         ORDER BY lane LIMIT max_lanes) found);
 END $$;
 
 -- The last guard: no row gets a lane that its namespace may not use, whichever way it was made. What is adopted only to be
@@ -74,10 +75,10 @@ CREATE OR REPLACE FUNCTION check_lanes() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     refused jsonb;
 BEGIN
-    SELECT find_denied_lanes(jsonb_build_object('of', space, 'on', jsonb_agg(lane))) INTO refused
-      FROM (SELECT DISTINCT split_part(path, '/', 2) AS space, lane FROM made WHERE lane <> '') d
-     WHERE space <> 'orphans' AND NOT may_use_lane(space, lane)
-     GROUP BY space LIMIT 1;
+    SELECT find_denied_lanes(jsonb_build_object('of', namespace_name, 'on', jsonb_agg(lane))) INTO refused
+      FROM (SELECT DISTINCT split_part(path, '/', 2) AS namespace_name, lane FROM made WHERE lane <> '') d
+     WHERE namespace_name <> 'orphans' AND NOT may_use_lane(namespace_name, lane)
+     GROUP BY namespace_name LIMIT 1;
     IF refused IS NOT NULL THEN
         RAISE EXCEPTION 'namespace % may not use the lane %', refused ->> 'namespace', refused -> 'lanes' ->> 0
               USING ERRCODE = 'ST005', DETAIL = refused::text;
@@ -87,70 +88,75 @@ END $$;
 
 -- From now on a namespace may use a lane. Where a broader denial stands, nothing is done, and that one is answered. A lane
 -- that is given to all stays denied to whom it was denied by name; these are answered, too.
-CREATE OR REPLACE FUNCTION allow_lane(on_lane text, space text, who text, why text) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION allow_lane(on_lane text, namespace_name text, acting_principal text, given_reason text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     stands record;
     made   boolean;
 BEGIN
     SELECT * INTO stands FROM lane_grants g
-     WHERE NOT g.allowed AND pattern_covers(g.namespace, space) AND pattern_covers(g.lane, on_lane)
-       AND (g.namespace, g.lane) <> (space, on_lane)
+     WHERE NOT g.allowed AND pattern_covers(g.namespace, namespace_name) AND pattern_covers(g.lane, on_lane)
+       AND (g.namespace, g.lane) <> (namespace_name, on_lane)
      ORDER BY g.namespace, g.lane LIMIT 1;
     IF FOUND THEN
         RETURN jsonb_build_object('denied', jsonb_build_object('namespace', stands.namespace, 'lane', stands.lane));
     END IF;
     DELETE FROM lane_grants g
-     WHERE NOT g.allowed AND g.namespace = space AND pattern_covers(on_lane, g.lane);
-    INSERT INTO lane_grants (namespace, lane, allowed, reason, changed_by) VALUES (space, on_lane, true, why, who)
+     WHERE NOT g.allowed AND g.namespace = namespace_name AND pattern_covers(on_lane, g.lane);
+    INSERT INTO lane_grants (namespace, lane, allowed, reason, changed_by)
+    VALUES (namespace_name, on_lane, true, given_reason, acting_principal)
     ON CONFLICT DO NOTHING;
     made := FOUND;
     IF made THEN
-        PERFORM record_lane_change('allow', on_lane, space, who, why, '{}');
+        PERFORM record_lane_change('allow', on_lane, namespace_name, acting_principal, given_reason, '{}');
     END IF;
     RETURN jsonb_build_object('changed', made, 'except', (
         SELECT coalesce(jsonb_agg(DISTINCT g.namespace), '[]') FROM lane_grants g
-         WHERE space = '*' AND NOT g.allowed AND pattern_covers(on_lane, g.lane)));
+         WHERE namespace_name = '*' AND NOT g.allowed AND pattern_covers(on_lane, g.lane)));
 END $$;
 
 -- From now on a namespace may not use a lane: what was given of it is taken away, and where something broader would still
 -- allow it, a denial is put beside that. Whoever is about to commit a use of it is waited for, and whoever commits one later
 -- sees this.
-CREATE OR REPLACE FUNCTION deny_lane(on_lane text, space text, who text, why text) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION deny_lane(on_lane text, namespace_name text, acting_principal text, given_reason text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     taken jsonb;
     made  boolean := false;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended(CASE space WHEN '*' THEN '/' ELSE '/' || space END, 0));
+    PERFORM pg_advisory_xact_lock(hashtextextended(CASE namespace_name WHEN '*' THEN '/' ELSE '/' || namespace_name END, 0));
     WITH gone AS (
         DELETE FROM lane_grants g
-         WHERE g.allowed AND pattern_covers(space, g.namespace) AND pattern_covers(on_lane, g.lane) RETURNING g.*)
+         WHERE g.allowed AND pattern_covers(namespace_name, g.namespace) AND pattern_covers(on_lane, g.lane) RETURNING g.*)
     SELECT coalesce(jsonb_agg(jsonb_build_object('lane', lane, 'namespace', namespace) ORDER BY namespace, lane), '[]')
       INTO taken FROM gone;
     IF EXISTS (SELECT FROM lane_grants g
-                WHERE g.allowed AND (pattern_covers(g.namespace, space) OR pattern_covers(space, g.namespace))
+                WHERE g.allowed AND (pattern_covers(g.namespace, namespace_name) OR pattern_covers(namespace_name, g.namespace))
                   AND (pattern_covers(g.lane, on_lane) OR pattern_covers(on_lane, g.lane)))
-       OR may_own_lane(on_lane, space) THEN
-        INSERT INTO lane_grants (namespace, lane, allowed, reason, changed_by) VALUES (space, on_lane, false, why, who)
+       OR may_own_lane(on_lane, namespace_name) THEN
+        INSERT INTO lane_grants (namespace, lane, allowed, reason, changed_by)
+        VALUES (namespace_name, on_lane, false, given_reason, acting_principal)
         ON CONFLICT DO NOTHING;
         made := FOUND;
     END IF;
     IF made OR taken <> '[]' THEN
-        PERFORM record_lane_change('deny', on_lane, space, who, why, jsonb_build_object('taken', taken, 'outranks', made));
+        PERFORM record_lane_change('deny', on_lane, namespace_name, acting_principal, given_reason,
+                                   jsonb_build_object('taken', taken, 'outranks', made));
     END IF;
     RETURN jsonb_build_object('changed', made OR taken <> '[]', 'taken', taken, 'outranks', made);
 END $$;
 
 -- Whether some lane that a pattern stands for may be the one of a site of some namespace that the other stands for.
-CREATE OR REPLACE FUNCTION may_own_lane(on_lane text, space text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION may_own_lane(on_lane text, namespace_name text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN on_lane = '*' OR on_lane = 'edge.*'
-        OR (split_part(on_lane, '.', 1) = 'edge' AND pattern_covers(space, split_part(on_lane, '.', 2)));
+        OR (split_part(on_lane, '.', 1) = 'edge' AND pattern_covers(namespace_name, split_part(on_lane, '.', 2)));
 END $$;
 
-CREATE OR REPLACE FUNCTION record_lane_change(word text, on_lane text, space text, who text, why text, more jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION record_lane_change(
+    event_name text, on_lane text, namespace_name text, acting_principal text, given_reason text, details jsonb
+) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM record_access_change('lane', word, who,
-                        jsonb_build_object('lane', on_lane, 'namespace', space, 'reason', why) || more,
-                        CASE space WHEN '*' THEN '/' ELSE '/' || space END);
+    PERFORM record_access_change('lane', event_name, acting_principal,
+                        jsonb_build_object('lane', on_lane, 'namespace', namespace_name, 'reason', given_reason) || details,
+                        CASE namespace_name WHEN '*' THEN '/' ELSE '/' || namespace_name END);
 END $$;

@@ -1,51 +1,51 @@
 -- Booking. Times are the controller's: it says what time it is, and all goes by that.
 
 -- How many hosts are enough for a reservation.
-CREATE OR REPLACE FUNCTION min_hosts(said jsonb) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(said ->> 'min', said ->> 'count')::integer
+CREATE OR REPLACE FUNCTION min_hosts(reservation_spec jsonb) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(reservation_spec ->> 'min', reservation_spec ->> 'count')::integer
 $$;
 
 -- That time without what has passed of it before the host was taken back from the reservation that had it last.
-CREATE OR REPLACE FUNCTION usable_period(which bigint, when_ tstzrange) RETURNS tstzrange LANGUAGE sql STABLE AS $$
-    SELECT tstzrange(least(greatest(lower(when_), (
+CREATE OR REPLACE FUNCTION usable_period(host_id bigint, period tstzrange) RETURNS tstzrange LANGUAGE sql STABLE AS $$
+    SELECT tstzrange(least(greatest(lower(period), (
                SELECT upper(a.during) FROM allocations a
-                WHERE a.host = which AND a.over AND lower(a.during) < upper(when_)
-                ORDER BY lower(a.during) DESC LIMIT 1)), upper(when_)), upper(when_))
+                WHERE a.host = host_id AND a.over AND lower(a.during) < upper(period)
+                ORDER BY lower(a.during) DESC LIMIT 1)), upper(period)), upper(period))
 $$;
 
 -- Whether another reservation has a host at that time. What is booked of one host does not overlap, so only the last that begins
 -- before the end can. This goes by an index of its own: scans of the constraint's, begun anew within a statement, make it lose
 -- rows that are there, and it would let them be booked twice (docs/adr/0032). So nothing here asks for `during &&`.
 -- A host that was taken back is free, also where the time began before that.
-CREATE OR REPLACE FUNCTION is_booked(which bigint, when_ tstzrange, mine text) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT coalesce((SELECT upper(a.during) > lower(when_) FROM allocations a
-                      WHERE a.host = which AND NOT a.over AND lower(a.during) < upper(when_) AND a.reservation <> mine
+CREATE OR REPLACE FUNCTION is_booked(host_id bigint, period tstzrange, for_reservation text) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT coalesce((SELECT upper(a.during) > lower(period) FROM allocations a
+                      WHERE a.host = host_id AND NOT a.over AND lower(a.during) < upper(period) AND a.reservation <> for_reservation
                       ORDER BY lower(a.during) DESC LIMIT 1), false)
-        OR isempty(usable_period(which, when_))
+        OR isempty(usable_period(host_id, period))
 $$;
 
 -- Hosts of a lane that nobody else has at that time: one host after the other is looked up, until there are enough.
-CREATE OR REPLACE FUNCTION find_free_hosts(on_lane text, wants jsonpath, when_ tstzrange, mine text, many integer, except_ bigint[])
+CREATE OR REPLACE FUNCTION find_free_hosts(on_lane text, wants jsonpath, period tstzrange, for_reservation text, host_count integer, excluded_hosts bigint[])
     RETURNS bigint[] LANGUAGE sql STABLE SET plan_cache_mode = force_generic_plan SET jit = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM (
         SELECT h.id FROM hosts h
-         WHERE h.lane = on_lane AND h.works AND h.id <> ALL (except_) AND h.properties @@ wants
-           AND NOT is_booked(h.id, when_, mine)
-         ORDER BY h.id LIMIT many) f
+         WHERE h.lane = on_lane AND h.works AND h.id <> ALL (excluded_hosts) AND h.properties @@ wants
+           AND NOT is_booked(h.id, period, for_reservation)
+         ORDER BY h.id LIMIT host_count) f
 $$;
 
 -- When so many hosts of one lane are free together for so long, at the earliest; none, where too much is booked to tell.
 -- It looks further and further ahead. A host can begin at any moment of a gap that leaves enough of it; where enough of
 -- such spans lie over each other, there is room.
-CREATE OR REPLACE FUNCTION find_next_start(wants jsonpath, many integer, from_ timestamptz, long_ interval) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION find_next_start(wants jsonpath, host_count integer, not_before timestamptz, needed_time interval) RETURNS timestamptz
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN find_next_start_on(NULL, wants, many, from_, long_);
+    RETURN find_next_start_on(NULL, wants, host_count, not_before, needed_time);
 END $$;
 
 -- The same on lanes that a namespace may use; null: on any.
-CREATE OR REPLACE FUNCTION find_next_start_on(space text, wants jsonpath, many integer, from_ timestamptz, long_ interval)
+CREATE OR REPLACE FUNCTION find_next_start_on(namespace_name text, wants jsonpath, host_count integer, not_before timestamptz, needed_time interval)
     RETURNS timestamptz LANGUAGE plpgsql STABLE SET jit = off AS $$
 DECLARE
     l      text;
@@ -56,31 +56,31 @@ DECLARE
     most   constant bigint := 100000;  -- bookings that are looked at
 BEGIN
     FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ wants
-              GROUP BY h.lane HAVING count(*) >= many AND (space IS NULL OR may_use_lane(space, h.lane))
+              GROUP BY h.lane HAVING count(*) >= host_count AND (namespace_name IS NULL OR may_use_lane(namespace_name, h.lane))
     LOOP
         FOR i IN 1 .. 7 LOOP
-            until_ := CASE WHEN i < 7 THEN from_ + greatest(long_, interval '1 hour') * (2 * 4 ^ i) ELSE 'infinity' END;
+            until_ := CASE WHEN i < 7 THEN not_before + greatest(needed_time, interval '1 hour') * (2 * 4 ^ i) ELSE 'infinity' END;
             WITH host AS (
                 SELECT h.id FROM hosts h WHERE h.lane = l AND h.works AND h.properties @@ wants
             ), busy AS (
                 SELECT a.host, lower(a.during) AS starts, upper(a.during) AS ends
                   FROM allocations a
                  WHERE a.host = ANY (ARRAY(SELECT id FROM host)) AND NOT a.over
-                   AND lower(a.during) < until_ AND upper(a.during) > from_
+                   AND lower(a.during) < until_ AND upper(a.during) > not_before
                  LIMIT most
             ), gap AS (
-                SELECT host, greatest(coalesce(lag(ends) OVER before, from_), from_) AS starts, starts AS ends
+                SELECT host, greatest(coalesce(lag(ends) OVER before, not_before), not_before) AS starts, starts AS ends
                   FROM busy WINDOW before AS (PARTITION BY host ORDER BY starts)
                 UNION ALL
-                SELECT host.id, greatest(max(busy.ends), from_), until_ FROM host LEFT JOIN busy ON busy.host = host.id
+                SELECT host.id, greatest(max(busy.ends), not_before), until_ FROM host LEFT JOIN busy ON busy.host = host.id
                  GROUP BY host.id
             ), edge AS (
-                SELECT starts AS t, 1 AS one FROM gap WHERE ends - long_ >= starts
+                SELECT starts AS t, 1 AS one FROM gap WHERE ends - needed_time >= starts
                 UNION ALL
-                SELECT ends - long_, -1 FROM gap WHERE ends - long_ >= starts
+                SELECT ends - needed_time, -1 FROM gap WHERE ends - needed_time >= starts
             )
             SELECT (SELECT min(t) FROM (
-                       SELECT t, sum(one) OVER (ORDER BY t, one DESC) AS free FROM edge) e WHERE free >= many),
+                       SELECT t, sum(one) OVER (ORDER BY t, one DESC) AS free FROM edge) e WHERE free >= host_count),
                    (SELECT count(*) FROM busy) INTO slot, looked;
             EXIT WHEN slot IS NOT NULL OR looked >= most;
         END LOOP;
@@ -93,42 +93,42 @@ END $$;
 
 -- Have so many hosts of one lane, or at least some; none, where there are not. What others are about to take is waited
 -- for, and then looked at anew.
-CREATE OR REPLACE FUNCTION allocate_hosts(mine text, on_lane text, wants jsonpath, many integer, few integer, when_ tstzrange,
-                                    except_ bigint[])
+CREATE OR REPLACE FUNCTION allocate_hosts(for_reservation text, on_lane text, wants jsonpath, host_count integer, min_count integer, period tstzrange,
+                                    excluded_hosts bigint[])
     RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     found bigint[];
     again bigint[];
 BEGIN
     LOOP
-        found := find_free_hosts(on_lane, wants, when_, mine, many, except_);
-        IF cardinality(found) < few THEN
+        found := find_free_hosts(on_lane, wants, period, for_reservation, host_count, excluded_hosts);
+        IF cardinality(found) < min_count THEN
             RETURN '{}';
         END IF;
         PERFORM FROM hosts WHERE id = ANY (found) ORDER BY id FOR NO KEY UPDATE;
         again := ARRAY(SELECT h.id FROM hosts h
-                        WHERE h.id = ANY (found) AND h.works AND NOT is_booked(h.id, when_, mine) ORDER BY h.id);
+                        WHERE h.id = ANY (found) AND h.works AND NOT is_booked(h.id, period, for_reservation) ORDER BY h.id);
         EXIT WHEN again = found;
-        except_ := except_ || ARRAY(SELECT unnest(found) EXCEPT SELECT unnest(again));
+        excluded_hosts := excluded_hosts || ARRAY(SELECT unnest(found) EXCEPT SELECT unnest(again));
     END LOOP;
-    INSERT INTO allocations (host, reservation, during) SELECT h, mine, usable_period(h, when_) FROM unnest(found) h;
+    INSERT INTO allocations (host, reservation, during) SELECT h, for_reservation, usable_period(h, period) FROM unnest(found) h;
     RETURN found;
 END $$;
 
 -- Why there is no room, when there is, and on which lanes there are such hosts that the namespace may not use.
-CREATE OR REPLACE FUNCTION raise_hosts_unavailable(lease text, said jsonb, when_ tstzrange, from_ timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION raise_hosts_unavailable(lease text, reservation_spec jsonb, period tstzrange, not_before timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    long_ interval := upper(when_) - lower(when_);
-    space text := split_part(lease, '/', 2);
-    wants jsonpath := (said ->> 'wants')::jsonpath;
-    many  integer := min_hosts(said);
+    needed_time interval := upper(period) - lower(period);
+    namespace_name text := split_part(lease, '/', 2);
+    wants jsonpath := (reservation_spec ->> 'wants')::jsonpath;
+    host_count  integer := min_hosts(reservation_spec);
 BEGIN
     RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
-        'reservation', said ->> 'name', 'count', many,
-        'next', extract(epoch FROM find_next_start_on(space, wants, many, from_, long_)),
+        'reservation', reservation_spec ->> 'name', 'count', host_count,
+        'next', extract(epoch FROM find_next_start_on(namespace_name, wants, host_count, not_before, needed_time)),
         'beyond', (SELECT coalesce(jsonb_agg(lane ORDER BY lane), '[]') FROM (
             SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ wants
-             GROUP BY h.lane HAVING count(*) >= many AND NOT may_use_lane(space, h.lane) LIMIT 5) b))::text;
+             GROUP BY h.lane HAVING count(*) >= host_count AND NOT may_use_lane(namespace_name, h.lane) LIMIT 5) b))::text;
 END $$;
 
 CREATE OR REPLACE FUNCTION host_names(found bigint[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
@@ -136,32 +136,32 @@ CREATE OR REPLACE FUNCTION host_names(found bigint[]) RETURNS jsonb LANGUAGE sql
 $$;
 
 -- One more reservation of a lease, with hosts of the first lane that has all, or else of the first that has enough.
-CREATE OR REPLACE FUNCTION book_reservation(lease text, said jsonb, when_ tstzrange, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION book_reservation(lease text, reservation_spec jsonb, period tstzrange, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    mine  text := lease || '/' || (said ->> 'name');
-    many  integer := (said ->> 'count')::integer;
-    few   integer;
+    for_reservation  text := lease || '/' || (reservation_spec ->> 'name');
+    host_count  integer := (reservation_spec ->> 'count')::integer;
+    min_count   integer;
     l     text;
     found bigint[] := '{}';
     spec_ jsonb;
 BEGIN
-    FOR few, l IN
-        SELECT enough, h.lane FROM unnest(ARRAY[many, min_hosts(said)]) WITH ORDINALITY f (enough, n), hosts h
-         WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND (n = 1 OR enough < many)
+    FOR min_count, l IN
+        SELECT enough, h.lane FROM unnest(ARRAY[host_count, min_hosts(reservation_spec)]) WITH ORDINALITY f (enough, n), hosts h
+         WHERE h.works AND h.properties @@ (reservation_spec ->> 'wants')::jsonpath AND (n = 1 OR enough < host_count)
          GROUP BY n, enough, h.lane HAVING count(*) >= enough AND may_use_lane(split_part(lease, '/', 2), h.lane) ORDER BY n, h.lane
     LOOP
-        found := allocate_hosts(mine, l, (said ->> 'wants')::jsonpath, many, few, when_, '{}');
+        found := allocate_hosts(for_reservation, l, (reservation_spec ->> 'wants')::jsonpath, host_count, min_count, period, '{}');
         EXIT WHEN cardinality(found) > 0;
     END LOOP;
     IF cardinality(found) = 0 THEN
-        PERFORM raise_hosts_unavailable(lease, said, when_, greatest(lower(when_), at));
+        PERFORM raise_hosts_unavailable(lease, reservation_spec, period, greatest(lower(period), at));
     END IF;
-    spec_ := said || jsonb_build_object('hosts', host_names(found));
+    spec_ := reservation_spec || jsonb_build_object('hosts', host_names(found));
     INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
-    SELECT mine, 'reservation', 'pending', f, l, gen_random_uuid(), spec_, f
+    SELECT for_reservation, 'reservation', 'pending', f, l, gen_random_uuid(), spec_, f
       FROM (SELECT (extract(epoch FROM at) * 1000)::bigint AS f) first;
     INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
-    SELECT mine, 'reservation', r.operation, 'controller', 'controller', 'next', 'book', '', 'pending',
+    SELECT for_reservation, 'reservation', r.operation, 'controller', 'controller', 'next', 'book', '', 'pending',
            jsonb_build_object('spec', spec_)
       FROM resources r WHERE r.path = lease;
 END $$;
@@ -196,7 +196,7 @@ CREATE OR REPLACE FUNCTION book_lease(of_lease text, under bigint, terms jsonb, 
 DECLARE
     starts timestamptz := to_timestamp((terms ->> 'start')::float8);
     ends   timestamptz := to_timestamp((terms ->> 'end')::float8);
-    said   jsonb;
+    reservation_spec   jsonb;
 BEGIN
     PERFORM FROM resources WHERE path = of_lease AND kind = 'lease' AND state = 'CREATING' AND fence = under FOR UPDATE;
     IF NOT FOUND THEN
@@ -205,8 +205,8 @@ BEGIN
     IF EXISTS (SELECT FROM lease_events WHERE lease = of_lease) THEN
         RETURN true;
     END IF;
-    FOR said IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
-        PERFORM book_reservation(of_lease, said, tstzrange(starts, ends), to_timestamp(at));
+    FOR reservation_spec IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
+        PERFORM book_reservation(of_lease, reservation_spec, tstzrange(starts, ends), to_timestamp(at));
     END LOOP;
     PERFORM check_lease_quotas(of_lease, tstzrange(starts, ends));
     PERFORM set_lease_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
@@ -219,18 +219,18 @@ CREATE OR REPLACE FUNCTION rebook_lease(of_lease text, under bigint, terms jsonb
 DECLARE
     starts timestamptz := to_timestamp((terms ->> 'start')::float8);
     ends   timestamptz := to_timestamp((terms ->> 'end')::float8);
-    said   jsonb;
+    reservation_spec   jsonb;
     r      resources;
     had    bigint[];
     kept   bigint[];
     now_   bigint[];
     failed bigint[];  -- those that do not work, and stay booked
-    many   integer;
-    few    integer;
+    host_count   integer;
+    min_count    integer;
     lacks  boolean;
     spec_  jsonb;
     moved  text;
-    when_  constant tstzrange := tstzrange(starts, ends);
+    period  constant tstzrange := tstzrange(starts, ends);
     before constant tstzrange := (SELECT tstzrange(min(e.at), max(e.at)) FROM lease_events e WHERE e.lease = of_lease);
     had_all constant bigint := (SELECT count(*) FROM list_lease_reservations(of_lease) p
                                   JOIN allocations a ON a.reservation = p.path AND NOT a.leaving);
@@ -239,65 +239,65 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    FOR said IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
-        SELECT * INTO r FROM resources WHERE path = of_lease || '/' || (said ->> 'name') AND kind = 'reservation' FOR UPDATE;
+    FOR reservation_spec IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
+        SELECT * INTO r FROM resources WHERE path = of_lease || '/' || (reservation_spec ->> 'name') AND kind = 'reservation' FOR UPDATE;
         IF NOT FOUND THEN
-            PERFORM book_reservation(of_lease, said, when_, to_timestamp(at));
+            PERFORM book_reservation(of_lease, reservation_spec, period, to_timestamp(at));
             CONTINUE;
         END IF;
         -- On a lane that was denied since, what is booked stays, and may end sooner; it does not get longer.
         IF NOT heals AND NOT may_use_lane(split_part(of_lease, '/', 2), r.lane) AND EXISTS (
                SELECT FROM allocations a WHERE a.reservation = r.path AND NOT a.leaving
-                  AND NOT a.during @> usable_period(a.host, when_)) THEN
+                  AND NOT a.during @> usable_period(a.host, period)) THEN
             RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
-                'reservation', said ->> 'name', 'beyond', jsonb_build_array(r.lane))::text;
+                'reservation', reservation_spec ->> 'name', 'beyond', jsonb_build_array(r.lane))::text;
         END IF;
         had := ARRAY(SELECT host FROM allocations WHERE reservation = r.path AND NOT leaving ORDER BY host);
         -- All hosts are locked before any is given away, in one order for everybody.
         PERFORM FROM hosts WHERE id IN (SELECT host FROM allocations WHERE reservation = r.path) ORDER BY id FOR NO KEY UPDATE;
-        many := CASE WHEN heals THEN greatest(min_hosts(said), cardinality(had)) ELSE (said ->> 'count')::integer END;
+        host_count := CASE WHEN heals THEN greatest(min_hosts(reservation_spec), cardinality(had)) ELSE (reservation_spec ->> 'count')::integer END;
         -- A lease that lacks hosts may go on to lack them, but no more of them than before.
-        few := min_hosts(said);
+        min_count := min_hosts(reservation_spec);
         IF heals THEN
-            few := 0;
-        ELSIF r.spec ->> 'wants' = said ->> 'wants' THEN
-            few := least(few, (SELECT count(*) FROM hosts h WHERE h.id = ANY (had) AND h.works)
-                              + greatest(few - min_hosts(r.spec), 0));
+            min_count := 0;
+        ELSIF r.spec ->> 'wants' = reservation_spec ->> 'wants' THEN
+            min_count := least(min_count, (SELECT count(*) FROM hosts h WHERE h.id = ANY (had) AND h.works)
+                              + greatest(min_count - min_hosts(r.spec), 0));
         END IF;
         kept := ARRAY(  -- one that is leaving and is wanted again stays
             SELECT h.id FROM hosts h JOIN allocations a ON a.host = h.id AND a.reservation = r.path
-             WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND NOT is_booked(h.id, when_, r.path)
-             ORDER BY a.leaving, h.id LIMIT many);
+             WHERE h.works AND h.properties @@ (reservation_spec ->> 'wants')::jsonpath AND NOT is_booked(h.id, period, r.path)
+             ORDER BY a.leaving, h.id LIMIT host_count);
         IF r.state <> 'pending' AND NOT heals THEN  -- what is handed over is not exchanged because of a longer time
             SELECT h.name INTO moved FROM hosts h
-             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath
-               AND is_booked(h.id, when_, r.path)
+             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (reservation_spec ->> 'wants')::jsonpath
+               AND is_booked(h.id, period, r.path)
              ORDER BY h.id LIMIT 1;
-            IF moved IS NOT NULL AND cardinality(kept) < many THEN
+            IF moved IS NOT NULL AND cardinality(kept) < host_count THEN
                 RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
-                    'reservation', said ->> 'name', 'host', moved)::text;
+                    'reservation', reservation_spec ->> 'name', 'host', moved)::text;
             END IF;
         END IF;
         now_ := kept;
-        IF cardinality(kept) < many AND may_use_lane(split_part(of_lease, '/', 2), r.lane) THEN
-            now_ := kept || allocate_hosts(r.path, r.lane, (said ->> 'wants')::jsonpath, many - cardinality(kept),
-                                     greatest(few - cardinality(kept), 1), when_, kept || had);
+        IF cardinality(kept) < host_count AND may_use_lane(split_part(of_lease, '/', 2), r.lane) THEN
+            now_ := kept || allocate_hosts(r.path, r.lane, (reservation_spec ->> 'wants')::jsonpath, host_count - cardinality(kept),
+                                     greatest(min_count - cardinality(kept), 1), period, kept || had);
         END IF;
-        IF cardinality(now_) < few THEN
-            PERFORM raise_hosts_unavailable(of_lease, said, when_, greatest(starts, to_timestamp(at)));
+        IF cardinality(now_) < min_count THEN
+            PERFORM raise_hosts_unavailable(of_lease, reservation_spec, period, greatest(starts, to_timestamp(at)));
         END IF;
         -- A host that failed stays booked until there is another: it may come back.
         failed := ARRAY(SELECT h.id FROM hosts h
-                         WHERE h.id = ANY (had) AND NOT h.works AND h.properties @@ (said ->> 'wants')::jsonpath
-                           AND NOT is_booked(h.id, when_, r.path) ORDER BY h.id LIMIT many - cardinality(now_));
-        UPDATE allocations SET leaving = false, during = usable_period(host, when_)
+                         WHERE h.id = ANY (had) AND NOT h.works AND h.properties @@ (reservation_spec ->> 'wants')::jsonpath
+                           AND NOT is_booked(h.id, period, r.path) ORDER BY h.id LIMIT host_count - cardinality(now_));
+        UPDATE allocations SET leaving = false, during = usable_period(host, period)
          WHERE reservation = r.path AND host = ANY (kept || failed);
         -- What was handed over is another's only when it was taken back.
         UPDATE allocations SET leaving = true
          WHERE reservation = r.path AND host <> ALL (now_ || failed) AND r.state <> 'pending';
         DELETE FROM allocations WHERE reservation = r.path AND host <> ALL (now_ || failed) AND r.state = 'pending';
-        lacks := cardinality(now_) < min_hosts(said) OR cardinality(failed) > 0;
-        spec_ := said || jsonb_build_object('hosts', host_names(now_));
+        lacks := cardinality(now_) < min_hosts(reservation_spec) OR cardinality(failed) > 0;
+        spec_ := reservation_spec || jsonb_build_object('hosts', host_names(now_));
         IF r.state IN ('pending', 'error') AND r.spec <> spec_ THEN  -- nobody has it
             UPDATE resources SET spec = spec_, revision = fence + 1, fence = fence + 1, version = version + 1
              WHERE id = r.id;
@@ -316,9 +316,9 @@ BEGIN
         END IF;
     END LOOP;
     -- What a lease has already it keeps, also where it is more than the namespace may have by now.
-    IF NOT heals AND NOT (before @> when_ AND had_all >= (
+    IF NOT heals AND NOT (before @> period AND had_all >= (
            SELECT count(*) FROM list_lease_reservations(of_lease) p JOIN allocations a ON a.reservation = p.path AND NOT a.leaving)) THEN
-        PERFORM check_lease_quotas(of_lease, when_);
+        PERFORM check_lease_quotas(of_lease, period);
     END IF;
     PERFORM set_lease_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
     RETURN true;
@@ -412,9 +412,9 @@ BEGIN
 END $$;
 
 -- Whether a lease of another namespace has a node of the private cloud now.
-CREATE OR REPLACE FUNCTION is_node_booked(which text, for_namespace text) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION is_node_booked(node_path text, for_namespace text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM hosts h JOIN allocations a ON a.host = h.id AND NOT a.over AND lower(a.during) <= now()
-                    WHERE h.node = which AND split_part(a.reservation, '/', 2) <> for_namespace)
+                    WHERE h.node = node_path AND split_part(a.reservation, '/', 2) <> for_namespace)
 $$;
 
 -- A host that is a node of the private cloud works while that is enabled.
@@ -427,10 +427,10 @@ BEGIN
 END $$;
 
 -- Whether a reservation that lacks hosts could have more of them now.
-CREATE OR REPLACE FUNCTION is_repairable(of_reservation text, on_lane text, said jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN had.works >= greatest(min_hosts(said), cardinality(had.hosts)) THEN true
-                ELSE cardinality(find_free_hosts(on_lane, (said ->> 'wants')::jsonpath, had.during, of_reservation, 1, had.hosts)) > 0
-                  OR had.works > jsonb_array_length(said -> 'hosts') END
+CREATE OR REPLACE FUNCTION is_repairable(of_reservation text, on_lane text, reservation_spec jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN had.works >= greatest(min_hosts(reservation_spec), cardinality(had.hosts)) THEN true
+                ELSE cardinality(find_free_hosts(on_lane, (reservation_spec ->> 'wants')::jsonpath, had.during, of_reservation, 1, had.hosts)) > 0
+                  OR had.works > jsonb_array_length(reservation_spec -> 'hosts') END
       FROM (SELECT count(h.id) FILTER (WHERE h.works) AS works, coalesce(array_agg(h.id) FILTER (WHERE h.id IS NOT NULL), '{}') AS hosts,
                    tstzrange(min(e.at) FILTER (WHERE e.kind = 'start_lease'), min(e.at) FILTER (WHERE e.kind = 'end_lease')) AS during
               FROM lease_events e

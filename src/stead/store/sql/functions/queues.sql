@@ -2,85 +2,93 @@
 
 -- Whether something keeps those who wait for a path from leaving a queue that they share with others: whoever left it
 -- last is still under way, or the object whose queue it is. What goes on at the path itself is for `decide` to judge.
-CREATE OR REPLACE FUNCTION is_queue_busy(which text, own text) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM queues q JOIN operations o ON o.id = q.running WHERE q.path = which AND o.path <> own)
-        OR (own <> which AND EXISTS (SELECT FROM claims c WHERE c.path = which AND c.mode = 'x'))
+CREATE OR REPLACE FUNCTION is_queue_busy(queue_path text, own_path text) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM queues q JOIN operations o ON o.id = q.running WHERE q.path = queue_path AND o.path <> own_path)
+        OR (own_path <> queue_path AND EXISTS (SELECT FROM claims c WHERE c.path = queue_path AND c.mode = 'x'))
 $$;
 
-CREATE OR REPLACE FUNCTION queue_position(waits queued) RETURNS bigint LANGUAGE sql STABLE AS $$
-    SELECT count(*) FROM queued w WHERE w.queue = waits.queue AND (w.turn, w.operation) <= (waits.turn, waits.operation)
+CREATE OR REPLACE FUNCTION queue_position(waiting queued) RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT count(*) FROM queued w WHERE w.queue = waiting.queue AND (w.turn, w.operation) <= (waiting.turn, waiting.operation)
 $$;
 
 -- The last of its queue from now on. The row of the queue is locked first, so turns are given in the order of arrival.
-CREATE OR REPLACE FUNCTION enqueue(what jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION enqueue(queue_request jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     stops   boolean;
-    refused jsonb := CASE WHEN what ? 'uses' THEN find_denied_lanes(what -> 'uses') END;
+    refused jsonb := CASE WHEN queue_request ? 'uses' THEN find_denied_lanes(queue_request -> 'uses') END;
     known   idempotency_keys%ROWTYPE;
-    mine    queued%ROWTYPE;
+    queued_row    queued%ROWTYPE;
 BEGIN
     IF refused IS NOT NULL THEN
         RETURN refused;
     END IF;
-    INSERT INTO queues (path) VALUES (what ->> 'queue')
+    INSERT INTO queues (path) VALUES (queue_request ->> 'queue')
     ON CONFLICT (path) DO UPDATE SET path = EXCLUDED.path RETURNING stopping INTO stops;
     IF stops THEN
         RETURN jsonb_build_object('conflict', 'stopping');
     END IF;
-    IF what ? 'key' THEN
+    IF queue_request ? 'key' THEN
         INSERT INTO idempotency_keys (principal, key, fingerprint, operation)
-        VALUES (what ->> 'principal', what ->> 'key', what ->> 'fingerprint', (what ->> 'operation')::uuid)
+        VALUES (queue_request ->> 'principal', queue_request ->> 'key', queue_request ->> 'fingerprint',
+                (queue_request ->> 'operation')::uuid)
         ON CONFLICT DO NOTHING;
         IF NOT FOUND THEN
-            SELECT * INTO known FROM idempotency_keys k WHERE k.principal = what ->> 'principal' AND k.key = what ->> 'key';
+            SELECT * INTO known FROM idempotency_keys k
+             WHERE k.principal = queue_request ->> 'principal' AND k.key = queue_request ->> 'key';
             RETURN jsonb_build_object('conflict', 'key', 'operation', known.operation,
-                                      'same', known.fingerprint = what ->> 'fingerprint');
+                                      'same', known.fingerprint = queue_request ->> 'fingerprint');
         END IF;
     END IF;
     INSERT INTO queued (operation, queue, path, kind, action, principal, actor, reason, request)
-    VALUES ((what ->> 'operation')::uuid, what ->> 'queue', what ->> 'path', what ->> 'kind', what ->> 'action',
-            what ->> 'principal', what ->> 'actor', what ->> 'reason', what -> 'request')
-    RETURNING * INTO mine;
-    PERFORM record_queued(mine, mine.principal, mine.actor, 'queued', '{}');
-    RETURN jsonb_build_object('position', queue_position(mine));
+    VALUES ((queue_request ->> 'operation')::uuid, queue_request ->> 'queue', queue_request ->> 'path', queue_request ->> 'kind',
+            queue_request ->> 'action', queue_request ->> 'principal', queue_request ->> 'actor', queue_request ->> 'reason', queue_request -> 'request')
+    RETURNING * INTO queued_row;
+    PERFORM record_queued(queued_row, queued_row.principal, queued_row.actor, 'queued', '{}');
+    RETURN jsonb_build_object('position', queue_position(queued_row));
 END $$;
 
 -- The journal's line about one that waits; the resource stays as it is.
-CREATE OR REPLACE FUNCTION record_queued(waits queued, who text, as_actor text, what text, more jsonb) RETURNS void LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION record_queued(
+    waiting queued, acting_principal text, as_actor text, trigger_name text, details jsonb
+) RETURNS void LANGUAGE sql AS $$
     INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change, refused)
-    SELECT waits.path, waits.kind, waits.operation, who, as_actor, what, waits.action, coalesce(r.state, ''),
-           coalesce(r.state, ''), jsonb_build_object('queue', waits.queue) || more, (what = 'rejected')::int
-      FROM (SELECT) one LEFT JOIN resources r ON r.path = waits.path
+    SELECT waiting.path, waiting.kind, waiting.operation, acting_principal, as_actor, trigger_name, waiting.action, coalesce(r.state, ''),
+           coalesce(r.state, ''), jsonb_build_object('queue', waiting.queue) || details, (trigger_name = 'rejected')::int
+      FROM (SELECT) one LEFT JOIN resources r ON r.path = waiting.path
 $$;
 
 -- One that waits ends without having begun: cancelled, refused, or done where there was nothing to do.
-CREATE OR REPLACE FUNCTION leave_queue(id uuid, how text, why jsonb, who text, as_actor text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION leave_queue(
+    id uuid, end_outcome text, end_reasons jsonb, acting_principal text, as_actor text
+) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    mine queued%ROWTYPE;
+    queued_row queued%ROWTYPE;
 BEGIN
-    DELETE FROM queued w WHERE w.operation = id RETURNING * INTO mine;
+    DELETE FROM queued w WHERE w.operation = id RETURNING * INTO queued_row;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, remaining, failed, created_at,
                                   outcome, reasons, says)
-    VALUES (mine.operation, mine.action, mine.kind, mine.path, mine.principal, mine.reason, mine.request, 0,
-            (how <> 'succeeded')::int, mine.created_at, how, why, coalesce(why -> 0 ->> 'says', reason_of_outcome(how)));
-    PERFORM record_queued(mine, who, as_actor, CASE how WHEN 'cancelled' THEN 'cancel' ELSE how END,
-                        CASE how WHEN 'rejected' THEN jsonb_build_object('reasons', why) ELSE '{}' END);
-    PERFORM close_queue(mine.queue);
+    VALUES (queued_row.operation, queued_row.action, queued_row.kind, queued_row.path, queued_row.principal, queued_row.reason,
+            queued_row.request, 0,
+            (end_outcome <> 'succeeded')::int, queued_row.created_at, end_outcome, end_reasons,
+            coalesce(end_reasons -> 0 ->> 'says', reason_of_outcome(end_outcome)));
+    PERFORM record_queued(queued_row, acting_principal, as_actor, CASE end_outcome WHEN 'cancelled' THEN 'cancel' ELSE end_outcome END,
+                        CASE end_outcome WHEN 'rejected' THEN jsonb_build_object('reasons', end_reasons) ELSE '{}' END);
+    PERFORM close_queue(queued_row.queue);
     RETURN true;
 END $$;
 
 -- Takes a queue away that takes nothing more, once all that was in it is carried out.
-CREATE OR REPLACE FUNCTION close_queue(which text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION close_queue(queue_path text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM FROM queues q WHERE q.path = which AND q.stopping FOR UPDATE;
+    PERFORM FROM queues q WHERE q.path = queue_path AND q.stopping FOR UPDATE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     DELETE FROM queues q
-     WHERE q.path = which AND NOT EXISTS (SELECT FROM queued w WHERE w.queue = which)
+     WHERE q.path = queue_path AND NOT EXISTS (SELECT FROM queued w WHERE w.queue = queue_path)
        AND NOT EXISTS (SELECT FROM operations o WHERE o.id = q.running);
     RETURN FOUND;
 END $$;

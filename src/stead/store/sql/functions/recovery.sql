@@ -53,7 +53,7 @@ BEGIN
 END $$;
 
 -- From now on the cell acts at a path and below it, or everywhere; whether it did not before.
-CREATE OR REPLACE FUNCTION release_path(at_path text, who text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION release_path(at_path text, acting_principal text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM cell WHERE held_since IS NOT NULL FOR UPDATE;
     IF NOT FOUND OR (at_path <> '/' AND NOT is_held(at_path)) THEN
@@ -63,9 +63,9 @@ BEGIN
         DELETE FROM released_paths;
         UPDATE cell SET held_since = NULL, released_at = now();
     ELSE
-        INSERT INTO released_paths (path, released_by) VALUES (at_path, who);
+        INSERT INTO released_paths (path, released_by) VALUES (at_path, acting_principal);
     END IF;
     PERFORM resume_orders();
-    PERFORM record_access_change('cell', 'release', who, '{}', at_path);
+    PERFORM record_access_change('cell', 'release', acting_principal, '{}', at_path);
     RETURN true;
 END $$;

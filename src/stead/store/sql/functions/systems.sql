@@ -10,16 +10,16 @@ $$;
 
 -- Ends operations that run beside others on a resource, releases what they claim, and tells the journal. Those that have
 -- nobody left to wait for end as their members did; with an outcome, all of them end, and with that one.
-CREATE OR REPLACE FUNCTION end_concurrent(who text, how text DEFAULT NULL, "by" text DEFAULT 'controller') RETURNS bigint
+CREATE OR REPLACE FUNCTION end_concurrent(system_path text, end_outcome text DEFAULT NULL, acting_principal text DEFAULT 'controller') RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     many bigint;
 BEGIN
     WITH over AS (
         DELETE FROM operations o USING claims c
-         WHERE (c.path = who OR (c.path > who || '/' AND c.path < who || '0')) AND o.id = c.operation AND o.path = who
-           AND o.request ? 'place' AND (how IS NOT NULL OR (o.expanded AND o.remaining = 0))
-        RETURNING o.*, coalesce(how, CASE WHEN o.request ? 'cancelled' THEN 'cancelled'
+         WHERE (c.path = system_path OR (c.path > system_path || '/' AND c.path < system_path || '0')) AND o.id = c.operation AND o.path = system_path
+           AND o.request ? 'place' AND (end_outcome IS NOT NULL OR (o.expanded AND o.remaining = 0))
+        RETURNING o.*, coalesce(end_outcome, CASE WHEN o.request ? 'cancelled' THEN 'cancelled'
                                           WHEN o.failed > 0 OR EXISTS (
                                               SELECT FROM operation_members m WHERE m.operation = o.id) THEN 'failed'
                                           ELSE 'succeeded' END) AS outcome
@@ -31,7 +31,7 @@ BEGIN
         DELETE FROM operation_waits q USING over WHERE q.operation = over.id
     ), told AS (
         INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
-        SELECT over.path, over.kind, over.id, "by", 'controller', 'children', over.action, r.state, r.state,
+        SELECT over.path, over.kind, over.id, acting_principal, 'controller', 'children', over.action, r.state, r.state,
                jsonb_build_object('outcome', over.outcome, 'place', over.request -> 'place')
           FROM over JOIN resources r ON r.path = over.path
     ), ended AS (
@@ -46,7 +46,7 @@ BEGIN
 END $$;
 
 -- An operation that runs beside others is to be given up: nobody else is asked, and whoever is at work is cancelled.
-CREATE OR REPLACE FUNCTION cancel_concurrent(op uuid, "by" text, who text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION cancel_concurrent(op uuid, acting_principal text, as_actor text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     this operations%ROWTYPE;
 BEGIN
@@ -58,7 +58,7 @@ BEGIN
     INSERT INTO expansions (operation, path, member, after, request) VALUES (op, this.path, '', '', '{"cancels": true}')
     ON CONFLICT (operation) DO UPDATE SET after = '', request = EXCLUDED.request, turn = expansions.turn + 1, at = now();
     INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
-    SELECT this.path, this.kind, op, "by", who, 'cancel', this.action, r.state, r.state, '{}'
+    SELECT this.path, this.kind, op, acting_principal, as_actor, 'cancel', this.action, r.state, r.state, '{}'
       FROM resources r WHERE r.path = this.path;
     RETURN true;
 END $$;

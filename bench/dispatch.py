@@ -23,7 +23,7 @@ from stead.bus import Bus
 from stead.bus.codec import encode
 from stead.catalog import KINDS
 from stead.controller.dispatch.publisher import order_of
-from stead.controller.execution.executor import Applied, TransitionInput
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.events import Request
 from stead.store import Store

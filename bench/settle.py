@@ -14,7 +14,8 @@ from bench.statement import kept, literal
 from stead.bus.codec import MessageFormat, encode
 from stead.bus.messages import Report, ReportResult
 from stead.catalog import KINDS
-from stead.controller.execution.executor import Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.controller.observation.listener import words
 from stead.dev.engines import Postgres
 from stead.lifecycle.events import Request, Take

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from stead.cli.output import Code
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.events import TimerDue
 from tests.access.house import VM, House, house
 from tests.cli.remote import command

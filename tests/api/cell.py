@@ -29,7 +29,7 @@ from stead.api.limits import Limits
 from stead.application import Caller
 from stead.build import Authenticator
 from stead.controller.admission.request import Accepted
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.reconcilers.leases import LeaseEvents
 from stead.dev.children import START_TIMEOUT
 from stead.lifecycle.events import Children, Report

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import Cell

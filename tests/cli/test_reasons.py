@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from stead.cli.output import Code
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import INFRASTRUCTURE, Cell

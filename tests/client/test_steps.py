@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from stead.client import Client, InvalidRequest, NotFound
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell

@@ -24,7 +24,7 @@ from stead.application import (
 from stead.application.authorized_commands import dry_run_action, request_action
 from stead.application.explanation import holder_of
 from stead.catalog import KINDS
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import PROBE, Actor, StateClass, Trigger
 from stead.store import Row, Store

@@ -12,7 +12,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.request import Accepted, NotFound
-from stead.controller.execution.executor import Applied, TransitionInput
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.controller.steps import lease_spec as terms_of
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Report, Request

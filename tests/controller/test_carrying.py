@@ -13,7 +13,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.request import Accepted
-from stead.controller.execution.executor import Applied, TransitionInput
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.pace import Pace

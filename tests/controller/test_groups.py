@@ -17,7 +17,8 @@ from stead.catalog import KINDS
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.request import Accepted, NotFound
 from stead.controller.dispatch.custody import CustodyService
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.groups.expansion import GroupExpansion
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Report, Request

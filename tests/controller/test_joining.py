@@ -12,7 +12,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.request import Accepted
-from stead.controller.execution.executor import Applied, TransitionInput
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.controller.admission.request import Accepted
-from stead.controller.execution.executor import Applied, TransitionInput
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence

@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from stead.bus.messages import FromAgent, Hello, Report, ReportResult
-from stead.controller.execution.executor import Answer, TransitionInput
 from stead.controller.execution.faults import at_fault
+from stead.controller.execution.transition import Answer, TransitionInput
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld

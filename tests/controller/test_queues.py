@@ -14,7 +14,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.request import Accepted, NotFound
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Report, Request

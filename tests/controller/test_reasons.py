@@ -13,7 +13,7 @@ import pytest
 from stead.application.health import Health
 from stead.catalog import KINDS
 from stead.controller.admission.request import Accepted
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children, Report, Request, TimerDue

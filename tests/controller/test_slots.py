@@ -12,7 +12,7 @@ from stead.bus import Bus
 from stead.controller.admission.request import Accepted
 from stead.controller.dispatch.publisher import send
 from stead.controller.dispatch.slots import COLLECT_SECONDS, SlotAllocator
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.reconcilers.timers import TimerService
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Report, Request, TimerDue

@@ -14,7 +14,7 @@ import pytest
 from stead.application.reader import Reader
 from stead.application.stuck import Stuck, span, stuck
 from stead.catalog import KINDS
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.reconcilers.durations import DurationLearner
 from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle.durations import ENOUGH

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.execution.executor import Answer, TransitionInput
+from stead.controller.execution.transition import Answer, TransitionInput
 from stead.controller.reconcilers.timers import RETRY
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from stead.controller.admission.request import Accepted
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Trigger
 from tests.action_requests import requested

@@ -18,7 +18,7 @@ from stead.agent.order_work import OrderWork
 from stead.bus import Delivery
 from stead.bus.messages import FromAgent, FullState, Order, ReportResult, TakeCustodyReply
 from stead.cli.main import app
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.observation.listener import Listener
 from stead.drivers.base import Member, ObservedObject, Result, RetryableError
 from stead.drivers.guard import Guarded

@@ -23,7 +23,8 @@ import httpx
 from stead.access.direct import create_token
 from stead.catalog import KINDS
 from stead.controller.dispatch.custody import CustodyService
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import TransitionInput
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Trigger

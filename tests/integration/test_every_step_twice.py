@@ -24,7 +24,8 @@ from stead.bus.messages import Report
 from stead.bus.publisher import Outgoing, Publisher
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.request import Accepted, ActionRequest
-from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.controller.reconcilers.redispatch import RedispatchReconciler
 from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle import events

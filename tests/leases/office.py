@@ -13,7 +13,7 @@ from stead.application.leases import Lease, leases
 from stead.application.reader import Reader
 from stead.catalog import KINDS
 from stead.controller.admission.request import Accepted
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.reconcilers.leases import LeaseEvents
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stead import catalog
-from stead.controller.execution.executor import Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decision import Decision, Rejection

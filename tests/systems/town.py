@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 
 from stead.controller.admission.request import Accepted, NotFound
-from stead.controller.execution.executor import TransitionInput
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.reconcilers.group_state import GroupStateReconciler
 from stead.controller.reconcilers.journal_numbering import JournalNumbering
 from stead.lifecycle.decision import Rejection

@@ -15,12 +15,13 @@ from stead.access.lane_use import not_allowed, uses
 from stead.controller.admission.queue_rules import find_queue, lines_up, may_wait
 from stead.controller.admission.rejections import rejection_of
 from stead.controller.admission.request import Accepted, ActionRequest, NotFound, request_of
-from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.journal_notes import why
 from stead.controller.execution.placement import found_for, places
 from stead.controller.execution.preconditions import is_free, place_of
 from stead.controller.execution.preconditions import makes as makes_object
 from stead.controller.execution.request_context import KEPT
+from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.controller.groups.deploys import KIND as SYSTEM
 from stead.controller.groups.deploys import deployed
 from stead.controller.groups.member_classes import by_class, member_classes

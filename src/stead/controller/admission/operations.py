@@ -11,7 +11,7 @@ from stead.access.authorized import Authorized
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.rejections import ended, nothing_to_retry, rejection_of
 from stead.controller.admission.request import Accepted, NotFound, request_of
-from stead.controller.execution.executor import Applied, TransitionInput
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decide.group import makes
 from stead.lifecycle.decision import Code, Outcome, Reason, Rejection

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import islice
 
 from stead.batcher import Batcher
-from stead.controller.execution.executor import MOST, Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import MAX_COMMIT_INPUTS, TransitionExecutor
+from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.lifecycle.events import Take
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.snapshot import Fence
@@ -29,7 +30,7 @@ class CustodyService:
     def __init__(self, executor: TransitionExecutor, pace: Pace = DEFAULT) -> None:
         self.executor = executor
         self.pace = pace
-        self._together = Batcher(self._move, MOST, size=len)
+        self._together = Batcher(self._move, MAX_COMMIT_INPUTS, size=len)
 
     async def take(
         self, who: Custody, members: Mapping[str, Fence], lanes: frozenset[str] | None = None

@@ -19,8 +19,9 @@ import msgspec
 from stead.bus import Bus, BusError, NotPublished, TooLarge
 from stead.bus.codec import encode
 from stead.bus.messages import Order, OrderMember
-from stead.controller.execution.executor import Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.request_context import NOWHERE
+from stead.controller.execution.transition import Applied, TransitionInput
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Report, Take
 from stead.lifecycle.rows import PROBE, AwaitedParty, Trigger

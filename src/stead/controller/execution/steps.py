@@ -14,7 +14,8 @@ from typing import Any
 from uuid import UUID
 
 from stead.controller.execution.background_tasks import BackgroundTasks
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger

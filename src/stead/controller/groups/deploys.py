@@ -12,7 +12,8 @@ from uuid import UUID, uuid5
 
 from stead.catalog import tree
 from stead.catalog.tree import ExistingNode, TreeChange
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.files.decoded import InvalidDescription
 from stead.lifecycle.rows import Actor

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stead.controller.execution.background_tasks import BackgroundTasks
-from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.journal_notes import why
+from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.controller.groups.counts import amounts
 from stead.controller.groups.deploys import KIND, Deploys
 from stead.controller.groups.members import MemberPlans

@@ -12,8 +12,9 @@ from contextlib import ExitStack
 
 from stead.bus import Bus, BusError, Delivery
 from stead.bus.messages import FromAgent, FullState, Hello, Report, ReportResult
-from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.faults import at_fault
+from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.controller.observation.observer import ProviderObserver
 from stead.controller.observation.orphans import OrphanDetector
 from stead.controller.observation.presence import AgentPresence

@@ -14,7 +14,8 @@ from stead.bus import Bus, BusError, NoAnswer, TooLarge
 from stead.bus.messages import LogsReply, LogsRequest, ProbeReply, ProbeRequest, StateLine, StateSyncRequest
 from stead.bus.parts import parts_of
 from stead.controller.dispatch.publisher import member_of
-from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import State, StateClass, Trigger

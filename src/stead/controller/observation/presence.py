@@ -20,7 +20,8 @@ from stead.bus import Bus, BusError, BusState
 from stead.bus.invalid_messages import LogThrottle
 from stead.bus.messages import Hello, KnownSite, Presence, Report, ReportResult, SiteReply, SiteRequest, Superseded
 from stead.catalog.edge import LANE
-from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.controller.observation.trust import ReportTrust
 from stead.lifecycle import events
 from stead.lifecycle.events import Connected, Disconnected

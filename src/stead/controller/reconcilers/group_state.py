@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.groups.counts import amounts
 from stead.controller.kinds.kinds import CompiledKind
 from stead.lifecycle.claims import ROOT, ancestors

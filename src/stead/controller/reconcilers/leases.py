@@ -17,8 +17,9 @@ import httpx
 from stead.access.authorized import Authorized
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.request import Accepted, ActionRequest
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.steps import CONTROLLER
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Cancel, OnConflict
 from stead.lifecycle.rows import HOUR, Actor

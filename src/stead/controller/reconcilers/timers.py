@@ -14,8 +14,9 @@ import logging
 from collections.abc import Sequence
 from uuid import uuid4
 
-from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.faults import at_fault
+from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.lifecycle.events import Cancel, TimerDue
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.timers import pending

@@ -25,8 +25,9 @@ from stead.catalog.infrastructure import Infrastructure, PlannedMember, SharedRe
 from stead.catalog.multicloud import MCI
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.request import Accepted, ActionRequest, NotFound
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.steps import CONTROLLER, Answer, Done, Failed, Waits
+from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor

@@ -13,8 +13,8 @@ from stead.catalog.infrastructure import groups_in, network_of
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.request import Accepted, ActionRequest
 from stead.controller.execution.background_tasks import BackgroundTasks
-from stead.controller.execution.executor import TransitionInput
 from stead.controller.execution.steps import CONTROLLER
+from stead.controller.execution.transition import TransitionInput
 from stead.controller.kinds.kinds import CompiledKind
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request

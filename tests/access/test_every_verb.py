@@ -32,7 +32,7 @@ from tests.access.test_every_endpoint import (
 from tests.cli.remote import COMMAND, Answer, Stead, command
 from tests.tiers import is_full
 
-FINE = (Code.DONE, Code.REFUSED, Code.FAILED, Code.TIMED_OUT, Code.USAGE)
+FINE = (Code.DONE, Code.REJECTED, Code.FAILED, Code.TIMED_OUT, Code.USAGE)
 """Somebody is let in, whatever becomes of it. Wrong use would not have come so far: nobody is let in nowhere."""
 
 

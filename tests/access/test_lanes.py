@@ -215,7 +215,7 @@ def test_command_says_what_a_wildcard_stands_for_and_what_was_changed(
     for bad in ("aws*", "*.x", "aws.*.x", "**", "aws.?"):
         assert stead("lane", "allow", bad, "a").code == Code.USAGE, bad
     answer = stead("explain", "b/m/g/1", "create", "--kind", "vm", "--lane", "sim.a")
-    assert (answer.code, "stead lane allow sim.a b" in answer.out) == (Code.REFUSED, True)
+    assert (answer.code, "stead lane allow sim.a b" in answer.out) == (Code.REJECTED, True)
 
 
 def test_orphan_is_adopted_where_its_lane_is_allowed_and_removed_anywhere(town: House) -> None:

@@ -136,7 +136,7 @@ def test_lines_stay_where_the_file_is_not_what_is_in_the_database(
     with monkeypatch.context() as patched:
         patched.setattr(SyncClient, "archive_journal", late)
         answer = stead(*words)
-    assert answer.code == Code.REFUSED
+    assert answer.code == Code.REJECTED
     assert "[not-archived]" in answer.err
     assert sql("SELECT count(*) AS n FROM journal")[0]["n"] == 31
     answer = stead(*words)  # what was changed is not archived as if it were right

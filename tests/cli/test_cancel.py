@@ -62,7 +62,7 @@ def test_a_cancel_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:
     id = begin(stead, path)
     cell.settle(f"/{path}")
     answer = stead("operation", "cancel", id)
-    assert (answer.code, answer.out) == (Code.REFUSED, "")
+    assert (answer.code, answer.out) == (Code.REJECTED, "")
     assert answer.err.splitlines() == [
         f"error: create of /{path} ended succeeded: there is nothing to cancel [ended]",
         "  state: Running",
@@ -113,11 +113,11 @@ def test_a_retry_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:
     path = f"{ns}/m/g/1"
     id = begin(stead, path)
     answer = stead("operation", "retry", id)
-    assert (answer.code, answer.out) == (Code.REFUSED, "")
+    assert (answer.code, answer.out) == (Code.REJECTED, "")
     assert "is still under way: wait for its end, or cancel it [not-retryable]" in answer.err
     cell.settle(f"/{path}", Trigger.FAILED)
     answer = stead("operation", "retry", id)
-    assert answer.code == Code.REFUSED
+    assert answer.code == Code.REJECTED
     assert "error: create cannot start in Failed [wrong-state]" in answer.err
     assert stead("operation", "retry", NEVER).code == Code.NOT_FOUND
 

@@ -59,7 +59,7 @@ def test_a_site_is_made_and_waits_for_its_agent(ns: str, stead: Stead) -> None:
     waited = stead("cloudlet", "create", f"{ns}/bonn", "--wait", "--timeout", "1s")
     assert (waited.code, "It waits" in waited.err) == (Code.TIMED_OUT, False)
     refused = stead("cluster", "create", f"{ns}/berlin/one")
-    assert refused.code == Code.REFUSED
+    assert refused.code == Code.REJECTED
     assert "its cloudlet is Init" in refused.err
 
 
@@ -74,7 +74,7 @@ def test_sites_are_listed_with_their_agents(cell: Cell, ns: str, stead: Stead, s
 
 def test_a_site_on_which_there_is_something_is_not_forgotten(cluster: str, site: str, stead: Stead) -> None:
     refused = stead("cloudlet", "delete", site)
-    assert (refused.code, "1 resource remains below it" in refused.err) == (Code.REFUSED, True)
+    assert (refused.code, "1 resource remains below it" in refused.err) == (Code.REJECTED, True)
     assert stead("cluster", "delete", cluster).code == Code.DONE
     assert stead("cloudlet", "delete", site, "--detach").code == Code.DONE
     assert shown(stead, "cloudlet", site)["state"] == "DeletePrepare"  # from where a controller's clock leads it on
@@ -120,7 +120,7 @@ def test_an_upgrade_names_a_version_and_a_failed_one_is_resolved(
 
 def test_where_the_bus_lets_everybody_in_nobody_is_invited(ns: str, stead: Stead) -> None:
     told = stead("cloudlet", "invite", f"{ns}/berlin")
-    assert (told.code, told.out) == (Code.REFUSED, "")
+    assert (told.code, told.out) == (Code.REJECTED, "")
     assert f"site /{ns}/berlin does not exist yet; create it: stead cloudlet create {ns}/berlin" in told.err
     assert f"--lane edge.{ns}.berlin --name {ns}-berlin --driver process" in told.err
 
@@ -212,7 +212,7 @@ def test_what_others_change_meanwhile_is_not_lost(cell: Cell, ns: str, stead: St
     stead("app", "create", path, *COMMAND)
     del cell.obeyed[ns]
     stead("app", "update", path, "--env", "A=1", "--detach")
-    assert stead("app", "update", path, "--env", "B=1").code == Code.REFUSED
+    assert stead("app", "update", path, "--env", "B=1").code == Code.REJECTED
     cell.settle(f"/{path}")
     assert shown(stead, "app", path)["spec"]["env"] == {"A": "1"}
 

@@ -27,7 +27,7 @@ INSERT INTO ended_operations (id, path, kind, action, principal, total, remainin
 VALUES ($1, $2, $3, $4, 'ann', 3, 0, $5, $6)
 """
 MEMBER = "INSERT INTO operation_members (operation, path, outcome, says) VALUES ($1, $2, $3, $4)"
-OTHERWISE = {Outcome.SUCCEEDED: Code.DONE, Outcome.REJECTED: Code.REFUSED}
+OTHERWISE = {Outcome.SUCCEEDED: Code.DONE, Outcome.REJECTED: Code.REJECTED}
 
 
 def ended(cell: Cell, outcome: str, kind: str = "mci", action: str = "suspend", members: tuple[str, ...] = ()) -> str:

@@ -38,7 +38,7 @@ def test_mistyped_region_is_rejected_with_nearest_name_unless_agent_is_expected(
     ns = cell.namespace()
     for more in ((), ("--dry-run",)):
         answer = stead("vm", "create", f"{ns}/m/g/1", *TYPED, *more)
-        assert (answer.code, answer.out) == (Code.REFUSED, "")
+        assert (answer.code, answer.out) == (Code.REJECTED, "")
         assert "no agent has ever served the lane aws.us-east-9; did you mean aws.us-east-1?" in answer.err
         assert "--expect-agent" in answer.err
         assert "[lane-not-served]" in answer.err

@@ -27,7 +27,7 @@ def test_members_that_failed_are_shown_and_tried_once_more(
         [["PATH", "OUTCOME"], [f"{path}/g/1", "failed"]],
     )
     refused = stead("operation", "retry", id)
-    assert refused.code == Code.REFUSED
+    assert refused.code == Code.REJECTED
     assert "it could be forced, with a reason" in refused.err
     again = stead("operation", "retry", id, "--force", "--reason", "mended", "--detach")
     assert again.code == Code.DONE

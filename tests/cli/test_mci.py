@@ -75,7 +75,7 @@ async def test_an_infrastructure_from_its_file_to_its_end(
         assert "Running" in await stead.done("subgroup", "show", "shop/web/front")
         assert "Available" in await stead.done("network", "show", f"shop/networks/aws.{world.region}.default")
         used = await stead("network", "delete", f"shop/networks/aws.{world.region}.default")
-        assert (used.code, "it is in use by /shop/web" in used.err) == (Code.REFUSED, True)
+        assert (used.code, "it is in use by /shop/web" in used.err) == (Code.REJECTED, True)
 
         await stead.done("mci", "suspend", "shop/web")
         assert await stead.done("mci", "status", "shop/web") == "shop/web  Suspended:3 (R:0/3)\n"

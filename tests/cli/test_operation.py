@@ -143,7 +143,7 @@ def test_explain_says_whether_and_what_would_help(cell: Cell, ns: str, stead: St
     path = f"{ns}/m/g/1"
     id = begin(stead, path)
     answer = stead("explain", path, "suspend")
-    assert answer.code == Code.REFUSED
+    assert answer.code == Code.REJECTED
     said = answer.out.splitlines()
     assert said[0] == f"suspend /{path} would be rejected (vm is Creating)"
     assert said[1].startswith("because: create by ann is under way")

@@ -158,7 +158,7 @@ def test_a_second_action_is_told_of_the_first(stead: Stead, cell: Cell, ns: str,
     del cell.obeyed[ns]
     first = stead("machine", "pause", machine, "--detach", "-o", "name").out.strip()
     refused = stead("machine", "stop", machine)
-    assert refused.code == Code.REFUSED
+    assert refused.code == Code.REJECTED
     assert f"held by: pause of /{machine} by anonymous since " in refused.err
     assert f"operation {first}" in refused.err
     assert stead("machine", "list", space).rows[1][4:] == ["pause", "to", "PAUSED"]
@@ -191,7 +191,7 @@ def test_a_machine_moves_and_its_state_does_not_show_it(
 def test_there_has_to_be_somewhere_to_go(stead: Stead, dc: str, machine: str) -> None:
     assert stead("node", "decommission", f"{dc}/n2").code == Code.DONE
     nowhere = stead("machine", "migrate", machine)
-    assert (nowhere.code, "its node is DECOMMISSIONED" in nowhere.err) == (Code.REFUSED, True)
+    assert (nowhere.code, "its node is DECOMMISSIONED" in nowhere.err) == (Code.REJECTED, True)
 
 
 @pytest.mark.req("S2-01")
@@ -200,9 +200,9 @@ def test_image_that_cannot_be_used_is_rejected_at_admission(stead: Stead, cell: 
     for state in ("DISABLED", "DELETED", "CREATING"):
         cell.put(f"/{dc}/debian", "image", state)
         told = stead(*words, "debian")
-        assert (told.code, f"its image is {state}" in told.err) == (Code.REFUSED, True)
+        assert (told.code, f"its image is {state}" in told.err) == (Code.REJECTED, True)
     none = stead(*words, "none")
-    assert (none.code, "its image is not there" in none.err) == (Code.REFUSED, True)
+    assert (none.code, "its image is not there" in none.err) == (Code.REJECTED, True)
     cell.put(f"/{dc}/debian", "image", "CREATED")
     assert stead(*words, "debian").code == Code.DONE
 
@@ -279,7 +279,7 @@ def test_a_node_shows_its_machines_and_how_far_its_maintenance_is(
     node = f"{dc}/n1"
     assert stead("node", "list", dc).rows[1] == [f"/{node}", "ENABLED", f"libvirt.{dc}"]
     refused = stead("node", "decommission", node)
-    assert (refused.code, "[not-empty]" in refused.err) == (Code.REFUSED, True)
+    assert (refused.code, "[not-empty]" in refused.err) == (Code.REJECTED, True)
     operation = stead("node", "maintain", node, "--detach", "-o", "name").out.strip()
     cell.run(cell.store.operations.set_message(UUID(operation), "1 machine still on it"))
     told = stead("node", "show", node)

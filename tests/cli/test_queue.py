@@ -22,7 +22,7 @@ def test_a_change_waits_its_turn(cell: Cell, ns: str, stead: Stead) -> None:
     path = f"{ns}/m/g/1"
     begin(stead, path)
     refused = stead("vm", "suspend", path)
-    assert refused.code == Code.REFUSED
+    assert refused.code == Code.REJECTED
     first = stead("vm", "suspend", path, "--queue", "--detach")
     (id, *rest) = first.rows[1]
     assert (first.code, rest) == (Code.DONE, ["suspend", f"/{path}", "queued"])
@@ -57,7 +57,7 @@ def test_what_is_refused_at_its_turn_says_why(cell: Cell, ns: str, stead: Stead)
     (id,) = wait(stead, path, "reboot")
     cell.settle(f"/{path}")
     answer = stead("operation", "wait", id)
-    assert answer.code == Code.REFUSED
+    assert answer.code == Code.REJECTED
     assert "because: reboot cannot start in Suspended" in answer.err
     assert "reboot cannot start in Suspended" in stead("operation", "show", id).out
 
@@ -70,7 +70,7 @@ def test_one_that_waits_is_cancelled_or_put_first(cell: Cell, ns: str, stead: St
     assert stead("operation", "promote", three).rows[1] == [three, "suspend", f"/{path}", "queued"]
     cancelled = stead("operation", "cancel", one)
     assert (cancelled.code, cancelled.rows[1][-1]) == (Code.DONE, "cancelled")
-    assert stead("operation", "promote", busy).code == Code.REFUSED
+    assert stead("operation", "promote", busy).code == Code.REJECTED
     assert stead("queue", "show", path, "-o", "name").out.split() == [three, two]
 
 
@@ -88,7 +88,7 @@ def test_queues(cell: Cell, ns: str, stead: Stead) -> None:
     assert (whole["waiting"], [item["position"] for item in whole["items"]]) == (2, [1, 2])
     assert stead("queue", "stop", path).rows[1] == [f"/{path}", "2", "yes"]
     assert "accepts no operations" in stead("queue", "show", path).err
-    assert stead("vm", "reboot", path, "--queue").code == Code.REFUSED
+    assert stead("vm", "reboot", path, "--queue").code == Code.REJECTED
     assert stead("queue", "stop").code == Code.USAGE
     assert stead("queue", "stop", path, "--all").code == Code.USAGE
 
@@ -101,7 +101,7 @@ def test_all_queues_stop(cell: Cell, ns: str, stead: Stead) -> None:
         wait(stead, path, "suspend")
     assert {f"/{path}" for path in paths} <= set(stead("queue", "stop", "--all", "-o", "name").out.split())
     for path in paths:
-        assert stead("vm", "resume", path, "--queue").code == Code.REFUSED
+        assert stead("vm", "resume", path, "--queue").code == Code.REJECTED
         cell.settle(f"/{path}")
         cell.settle(f"/{path}")
     assert stead("queue", "list", "--below", ns, "-o", "name").out == ""

@@ -78,7 +78,7 @@ def test_reason_goes_once_something_was_done_well(cell: Cell, stead: Stead) -> N
 def test_journal_shows_why_a_request_was_rejected(cell: Cell, stead: Stead) -> None:
     path = f"/{cell.namespace()}/m/g/1"
     stead("vm", "create", path, "--provider", "sim", "--region", "a", "--detach")
-    assert stead("vm", "resume", path).code == Code.REFUSED
+    assert stead("vm", "resume", path).code == Code.REJECTED
     cell.numbered()
     head, *rows = stead("journal", path).out.splitlines()
     assert head.split()[-1] == "REASON"

@@ -61,7 +61,7 @@ def test_why_not_is_told(stead: Stead, tmp_path: Path) -> None:
     assert unsafe[0].endswith("is this: [not-safe]")
     assert unsafe[1].startswith("  1. it is ")
     taken = stead("lifecycle", "register", "-", stdin=NOTE.replace("kind: note", "kind: vm"))
-    assert (taken.code, "vm is built in" in taken.err) == (Code.REFUSED, True)
+    assert (taken.code, "vm is built in" in taken.err) == (Code.REJECTED, True)
 
 
 def test_resources_of_it_are_made_asked_and_looked_at(stead: Stead, note: None, cell: Cell, tmp_path: Path) -> None:
@@ -76,11 +76,11 @@ def test_resources_of_it_are_made_asked_and_looked_at(stead: Stead, note: None, 
     assert (rehearsed.code, "Closed" in rehearsed.out) == (Code.DONE, True)
     assert stead("resource", "request", "desk/n1", "close").code == Code.DONE
     refused = stead("resource", "request", "desk/n1", "close")
-    assert (refused.code, "allowed actions: delete" in refused.err) == (Code.REFUSED, True)
+    assert (refused.code, "allowed actions: delete" in refused.err) == (Code.REJECTED, True)
     unheard = stead("resource", "request", "desk/n1", "burn")
     assert (unheard.code, "[unknown-action]" in unheard.err) == (Code.USAGE, True)
     explained = stead("explain", "desk/n1", "close")
-    assert (explained.code, "allowed actions: delete" in explained.out) == (Code.REFUSED, True)
+    assert (explained.code, "allowed actions: delete" in explained.out) == (Code.REJECTED, True)
     cell.numbered()
     assert [row[4] for row in stead("journal", "desk/n1").rows[1:3]] == ["create", "close"]
     assert stead("resource", "delete", "desk/n1").code == Code.DONE

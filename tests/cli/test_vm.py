@@ -132,7 +132,7 @@ def test_dry_run(cell: Cell, stead: Stead, vm: str) -> None:
         json.loads(stead("vm", "suspend", vm, "--dry-run", "-o", "json").out)["transitions"][0]["target"]
         == "Suspending"
     )
-    assert stead("vm", "resume", vm, "--dry-run").code == Code.REFUSED
+    assert stead("vm", "resume", vm, "--dry-run").code == Code.REJECTED
     assert stead("vm", "suspend", vm, "--dry-run", "-o", "name").out == f"/{vm}\n"
 
 
@@ -148,7 +148,7 @@ def test_a_refusal_says_why_who_and_what_instead(cell: Cell, ns: str, stead: Ste
     path = f"{ns}/m/g/1"
     id = stead("vm", "create", path, *AT, "--detach", "-o", "name").out.strip()
     answer = stead("vm", "suspend", path)
-    assert (answer.code, answer.out) == (Code.REFUSED, "")
+    assert (answer.code, answer.out) == (Code.REJECTED, "")
     said = answer.err.splitlines()
     assert said[0].startswith("error: create by ann is under way since ")
     assert said[0].endswith(" [in-progress]")
@@ -166,7 +166,7 @@ def test_force_needs_a_reason(cell: Cell, ns: str, stead: Stead) -> None:
     path = f"{ns}/m/g/1"
     stead("vm", "create", path, *AT, "--detach")
     cell.settle(f"/{path}", Trigger.FAILED)
-    assert stead("vm", "terminate", path).code == Code.REFUSED
+    assert stead("vm", "terminate", path).code == Code.REJECTED
     answer = stead("vm", "terminate", path, "--force")
     assert (answer.code, "error: force needs a reason [needs-reason]" in answer.err) == (Code.USAGE, True)
     answer = stead("vm", "terminate", path, "--force", "--reason", "rack is gone", "--detach", "-o", "wide")

@@ -40,7 +40,7 @@ def test_readme_exploration_in_a_terminal_is_complete(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_readme_commands_in_a_terminal_end_as_it_says(terminal: Beside) -> None:
     codes = {
-        "stead explain shop/web resume": Code.REFUSED,
+        "stead explain shop/web resume": Code.REJECTED,
         "stead mci reboot shop/web": Code.FAILED,
         "stead lifecycle lint door.yaml": Code.FAILED,
     }
@@ -66,14 +66,14 @@ def test_readme_commands_in_a_terminal_end_as_it_says(terminal: Beside) -> None:
 @pytest.mark.slow
 def test_the_quickstart_is_true(terminal: Beside) -> None:
     refused, failed = "stead explain shop/web suspend", "stead mci reboot shop/web"
-    codes = {refused: Code.REFUSED, failed: Code.FAILED, "stead explain shop/web reboot": Code.REFUSED}
+    codes = {refused: Code.REJECTED, failed: Code.FAILED, "stead explain shop/web reboot": Code.REJECTED}
     terminal.follow(DOCS / "quickstart.md", codes)
 
 
 @pytest.mark.long
 @pytest.mark.slow
 def test_scripts_are_true(terminal: Beside) -> None:
-    terminal.follow(DOCS / "scripts.md", {"stead explain ci/run17 resume -o name": Code.REFUSED})
+    terminal.follow(DOCS / "scripts.md", {"stead explain ci/run17 resume -o name": Code.REJECTED})
 
 
 @pytest.mark.long

@@ -93,4 +93,4 @@ def test_a_port_that_is_taken_is_told(running: House) -> None:
         [sys.executable, "-m", "stead", *words], capture_output=True, text=True, timeout=60, check=False
     )
     assert ended.returncode == 1
-    assert f"metrics cannot be told at 127.0.0.1:{port}: Address already in use" in ended.stderr
+    assert f"metrics cannot be exposed at 127.0.0.1:{port}: Address already in use" in ended.stderr

@@ -2,7 +2,7 @@
 
 A file is written under another name, brought to the disk, and read again from there; only then does it get its name,
 and only then is the server asked to let go of what is in it, which it does if its own lines come to the same digest.
-So whoever is stopped at any point has lost nothing, and asks again.
+So an archive that is interrupted at any point has lost nothing, and can be repeated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def archive(
 
     Each file is looked at once it is on the disk. A line leaves the database only when its file is there, and the
     chain of hashes goes on over what has left: `stead journal verify --archives DIR` goes over all of it. Keep the
-    files: nobody else has these lines. What was stopped in the middle is gone on with by asking again.
+    files: they are the only copy of these lines. An interrupted archive continues when it is repeated.
     """
     until = moment(before)
     assert until is not None

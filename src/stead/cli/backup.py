@@ -64,7 +64,7 @@ def create(
     `stead_backup_age_seconds`. Credentials and endpoint of S3 come from the environment, as for AWS's own programs.
     """
     if file.exists():
-        fail(f"{file} exists already; name a new file", Code.REFUSED)
+        fail(f"{file} exists already; name a new file", Code.REJECTED)
     dsn = unlocked(context, database)
     taken = _done(backup.take(dsn, file, cell))
     copies = [_copied(file, to) for to in copy_to or ()]
@@ -189,7 +189,7 @@ def _done[T](work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(work)
     except (RestoreFailed, IncarnationNotRaised) as error:
-        fail(str(error), Code.REFUSED)
+        fail(str(error), Code.REJECTED)
     except (BackupFailed, BrokenArchive, ToolMissing, ToolFailed, MigrationFailed) as error:
         fail(str(error))
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:

@@ -16,7 +16,7 @@ from stead.lifecycle.rows import DAY, HOUR, MINUTE
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 OTHERS, MORE, FREE, FAILED = "#", "+", ".", "!"
-"""Somebody else's, one of those that there are no letters left for, nobody's, and not to be had."""
+"""Of a host that has a hidden lease, has a lease beyond the last letter, is free, or failed."""
 
 COLOURS = ("green", "blue", "magenta", "cyan", "yellow", "bright_green", "bright_blue", "bright_magenta")
 NARROWEST, WIDEST, LONGEST_NAME = 20, 180, 24
@@ -79,7 +79,7 @@ def lettered(booked: Sequence[Booking]) -> dict[str, str]:
 def _cells(
     calendar: Calendar, host: Host, booked: Sequence[Booking], letters: Mapping[str, str], columns: int
 ) -> list[str]:
-    """A letter for each column: of whoever has the host for most of that time, if anybody has."""
+    """A letter for each column: of the lease that has the host for most of that time, if one has."""
     each = (calendar.end - calendar.start) / columns
     cells = []
     for column in range(columns):
@@ -135,5 +135,5 @@ def _notes(calendar: Calendar, letters: Mapping[str, str]) -> list[str]:
     if more := list(letters.values()).count(MORE):
         said.append(f"{MORE}  {more} more leases")
     if any(not one.lease for one in calendar.booked):
-        said.append(f"{OTHERS}  somebody else's, who is not for you to see")
+        said.append(f"{OTHERS}  leases that you may not see")
     return [printable(one) for one in said]

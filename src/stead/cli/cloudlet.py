@@ -97,7 +97,7 @@ def invite(
             fail(
                 f"{error.problem.detail}; agents of this cell need no token. On the site:\n"
                 f"  stead agent run --nats URL --cell CELL --lane {lane} --name {agent_of(path)} {DRIVER}",
-                Code.REFUSED,
+                Code.REJECTED,
             )
     note(f"{made.name} may join until {clock(made.expires_at)}, for {path}. On the site:")
     note(f"  stead agent join --server {server} --token TOKEN --identity {made.name}")

@@ -1,7 +1,7 @@
-"""What the commands show a server to say who asks: a token from the environment, or a login that was kept.
+"""Credentials of commands: a token from the environment, or a kept login.
 
-Logins are in a file that nobody else may read, one for each server. One that is about to end is renewed with what the
-issuer gave for that, without a word.
+Logins are in a file that only its owner may read, one for each server. A login that is about to expire is
+renewed with its refresh token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PATIENCE = 20.0
 
 
 def token_for(server: str) -> str | None:
-    """What to show a server, if there is something."""
+    """The token for a server, if there is one."""
     if said := os.environ.get(TOKEN):
         return said.strip()
     kept = _read().get(_key(server))
@@ -89,7 +89,7 @@ def _read() -> dict[str, dict[str, Any]]:
 
 
 def _fit(login: Any) -> bool:
-    """Whether it is a login: somebody may have written in the file."""
+    """Whether it is a login: people may edit the file."""
     if not isinstance(login, dict) or not isinstance(login.get("token"), str):
         return False
     words = all(isinstance(login.get(name, ""), str) for name in ("refresh", "client", "endpoint"))

@@ -57,7 +57,7 @@ def _tell(cell: Cell, took: float) -> None:
     wanted = cell.wanted
     url = f"http://127.0.0.1:{wanted.port}"
     kept = f"kept in {wanted.keep}" if wanted.keep else "thrown away at the end; --keep keeps it"
-    line(f"Stead runs, after {took:.1f} s: on loopback only, and open to whoever is on this machine.\n")
+    line(f"Stead runs, after {took:.1f} s: on loopback only, open to every user of this machine.\n")
     line(f"  console    {url}/console/")
     line(f"  API        {url}/v1, described at {url}/v1/openapi.json")
     line(f"  clouds     {', '.join(lanes_of(LANES))} (simulated)")

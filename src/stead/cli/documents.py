@@ -1,4 +1,4 @@
-"""YAML and JSON that somebody wrote: a value, or one error for whatever is wrong with it."""
+"""YAML and JSON from users: a value, or one error for any fault in it."""
 
 from __future__ import annotations
 

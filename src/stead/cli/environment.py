@@ -8,7 +8,7 @@ CA = "STEAD_CA"
 """The variable that names the file of trusted certificates. `--ca` sets it for the rest of the command."""
 
 VARIABLES: Mapping[str, str] = {
-    "STEAD_LOG": "How much `stead server`, `controller` and `agent` log: `DEBUG`, `INFO` (the default), `WARNING` or "
+    "STEAD_LOG": "Log level of `stead server`, `controller` and `agent`: `DEBUG`, `INFO` (the default), `WARNING` or "
     "`ERROR`.",
     "STEAD_DEV_DATA": "The folder in which `stead dev --keep` keeps its data. Without it: `stead/dev` in "
     "`XDG_DATA_HOME` or in `~/.local/share`; for root `/var/lib/stead-dev`.",
@@ -16,14 +16,13 @@ VARIABLES: Mapping[str, str] = {
     "that is installed, the newest first, or the one that came with Stead.",
     "STEAD_UID_FILE": "The file in which agents that run as root keep which namespace has which user ids, for all of "
     "this machine. Without it: `/var/lib/stead-users/ids.json`; the drivers' setting `uid_file` goes before it.",
-    "STEAD_TOKEN": "What all commands show a server to say who asks: a token. Without it: the login that "
-    "`stead login` has kept.",
-    "STEAD_CLIENT_SECRET": "Of the client that `stead server` is to its issuer, where that wants a secret.",
+    "STEAD_TOKEN": "Token that commands authenticate with. Without it: the login that `stead login` keeps.",
+    "STEAD_CLIENT_SECRET": "Client secret of `stead server` at its issuer, if the issuer needs one.",
     "STEAD_ISSUER_CA": "A file of certificates that `stead server` trusts for its issuer, instead of the system's.",
     "STEAD_WITH_PARENT": "Set by `stead server` for the controller that it starts, which then ends when the server "
-    "does. Nobody else sets it.",
+    "does. Internal.",
     "STEAD_METRICS_SOCKET": "Set by `stead server` for the controller that it starts: where the server asks for "
-    "its metrics. Nobody else sets it.",
-    CA: "The file of certificates that commands trust, as `stead --ca FILE` says it.",
-    "NO_COLOR": "Where it is set, no colours are written to a terminal.",
+    "its metrics. Internal.",
+    CA: "CA bundle that commands trust in addition to the system's, as `stead --ca FILE`.",
+    "NO_COLOR": "Disables colours in a terminal.",
 }

@@ -48,7 +48,7 @@ def explain(
             data(plain(answer), output)
         case _:
             _tell(answer)
-    raise typer.Exit(Code.DONE if answer.allowed else Code.REFUSED)
+    raise typer.Exit(Code.DONE if answer.allowed else Code.REJECTED)
 
 
 def _tell(answer: Explanation) -> None:

@@ -162,7 +162,7 @@ class JournalFile:
         self.open(self.folder / name_of(chain.position))
 
     def open(self, file: Path) -> None:
-        """Begin a file; whatever was in it is not needed."""
+        """Begin a file, and replace one with that name."""
         assert self.chain is not None
         chain = self.chain
         previous = chain.hash.hex() if chain.hash is not None else None

@@ -1,6 +1,6 @@
 """`stead journal head`, `verify` and `export`: the journal as an audit trail.
 
-Hashes are reckoned here, from lines as they come: whoever verifies need not believe the server.
+Hashes are computed here, from lines as they come, so that verification needs no trust in the server.
 """
 
 from __future__ import annotations
@@ -152,10 +152,10 @@ def _tell(chain: JournalChain, where: str) -> None:
         return
     if chain.without:
         last = chain.first + chain.without - 1
-        note(f"lines {chain.first} to {last} are from before there were hashes: nobody can say if they were changed")
+        note(f"lines {chain.first} to {last} have no hashes: changes of them cannot be found")
     for before, after in chain.leaps:
-        says = "a backup was restored there, or somebody took lines away and wrote all hashes after them anew"
-        note(f"positions leap from {before} to {after}: {says}")
+        why = "a backup was restored there, or lines were removed and all hashes after them rewritten"
+        note(f"positions leap from {before} to {after}: {why}")
     lines, are = ("line", "is as it was") if chain.lines == 1 else ("lines", "are as they were")
     line(f"{chain.lines:,} {lines}{where and ' ' + where} {are} written: {chain.first} to {chain.position}")
     if chain.hash is not None:

@@ -1,4 +1,4 @@
-"""Kinds on the command line: a server is asked which there are."""
+"""Kinds on the command line, completed by asking a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stead.client import DEFAULT_SERVER, LifecycleName, SteadError, SyncClient
 
 
 def complete_registered(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The kinds that somebody registered."""
+    """The registered kinds."""
     return [one.kind for one in _known(ctx) if one.version is not None and one.kind.startswith(incomplete)]
 
 
@@ -20,7 +20,7 @@ def complete_kinds(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_actions(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The actions that could be asked for now."""
+    """The actions of a resource that users may request."""
     path = ctx.params.get("path") or ""
     try:
         with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
@@ -32,7 +32,7 @@ def complete_actions(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _known(ctx: typer.Context) -> tuple[LifecycleName, ...]:
-    """None where the server does not answer."""
+    """The kinds of a server; none where it does not answer."""
     try:
         with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
             return client.lifecycles().items
@@ -43,7 +43,7 @@ def _known(ctx: typer.Context) -> tuple[LifecycleName, ...]:
 def _kind(value: str) -> str:
     """The same, once it is known to be no path, which comes after it."""
     if "/" in value:
-        raise typer.BadParameter(f"{value} is no kind: the kind comes first, such as vm")
+        raise typer.BadParameter(f"{value} is not a kind: the kind comes first, such as vm")
     return value
 
 

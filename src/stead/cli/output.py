@@ -36,17 +36,17 @@ class Code(IntEnum):
     """What an exit code means, in every command."""
 
     DONE = 0
-    """What was asked for is done."""
+    """The request succeeded."""
     FAILED = 1
-    """It was tried and failed, or the server could not be reached."""
+    """The operation failed, or the server could not be reached."""
     USAGE = 2
-    """Wrong use: options, arguments, or a file or a request that makes no sense."""
-    REFUSED = 3
-    """Refused, because something is in the way: the state, another operation, a newer version."""
+    """Wrong use: invalid options, arguments, files or requests."""
+    REJECTED = 3
+    """Rejected because of the state, another operation or a newer version."""
     NOT_ALLOWED = 4
-    """It is not the caller's to ask for."""
+    """The caller is not authorized."""
     NOT_FOUND = 5
-    """There is no such thing."""
+    """The resource does not exist."""
     PARTIAL = 6
     """Done, except for members of a group that were skipped, since they could not act; none failed."""
     TIMED_OUT = 124

@@ -101,7 +101,7 @@ def test(
     wrong = sum(not result.right for result in results)
     note(f"{len(results)} cases, {wrong} wrong")
     if wrong:
-        raise typer.Exit(Code.REFUSED)
+        raise typer.Exit(Code.REJECTED)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def conclude(client: SyncClient, ended: Operation, *, requested: str, well: Sequ
         for reason in ended.reasons:
             note(f"  because: {reason.message} [{reason.code}]")
         _tell_skipped(client, ended)
-        raise typer.Exit(Code.REFUSED if ended.outcome == "rejected" else Code.FAILED)
+        raise typer.Exit(Code.REJECTED if ended.outcome == "rejected" else Code.FAILED)
     if ended.skipped:
         _tell_skipped(client, ended)
         if well == ("succeeded",) and ended.outcome == "succeeded":

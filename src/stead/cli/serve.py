@@ -151,7 +151,7 @@ Log = Annotated[
 
 
 def _log(part: str, form: Lines) -> None:
-    """To stderr, without anything that is known to be secret; and traces to whoever collects them."""
+    """Log to stderr, without known secrets, and export traces to their collector."""
     from stead.telemetry import logs, tracing
 
     logs.begin(part, form)
@@ -233,7 +233,7 @@ def server(
 
     server_auth.check_address(host, tls=tls_cert is not None, behind_proxy=bool(behind_proxy))
     proxies = server_auth.networks(behind_proxy or [])
-    entry = server_auth.entry(host, open, issuer, client, name_claim, groups_claim, policies)
+    entry = server_auth.authenticator(host, open, issuer, client, name_claim, groups_claim, policies)
     _log("server", log)
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("a certificate and its key are given together", param_hint="--tls-cert")
@@ -392,7 +392,7 @@ def agent(
     except (process.InvalidSettings, process.UnknownCell) as error:
         fail(str(error), Code.USAGE)
     except (process.SupersededRun, process.SiteForgotten) as error:
-        fail(str(error), Code.REFUSED)
+        fail(str(error), Code.REJECTED)
     except process.SiteStateUnavailable as error:
         fail(f"the state of the site is not readable: {error}")
 

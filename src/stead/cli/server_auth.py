@@ -1,4 +1,4 @@
-"""How `stead server` makes sure who asks, from what it is told: nobody is let in unasked but on loopback."""
+"""How `stead server` authenticates callers, from its options: without authentication only on loopback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECRET, CA = "STEAD_CLIENT_SECRET", "STEAD_ISSUER_CA"
 
 
 def loopback(host: str) -> bool:
-    """Whether nobody but this machine reaches an address."""
+    """Whether only this machine reaches an address."""
     if host == "localhost":
         return True
     try:
@@ -31,7 +31,7 @@ def check_address(host: str, *, tls: bool, behind_proxy: bool) -> None:
     """End the command where tokens would travel in clear."""
     if not (loopback(host) or tls or behind_proxy):
         raise typer.BadParameter(
-            f"{host} can be reached from elsewhere, and whoever listens on the way would have everybody's tokens: "
+            f"{host} is reachable from other machines, and tokens would travel unencrypted: "
             "give it a certificate (--tls-cert, --tls-key), or name the proxy that ends TLS (--behind-proxy CIDR)",
             param_hint="--host",
         )
@@ -54,14 +54,14 @@ def networks(words: Sequence[str]) -> list[str]:
     return found
 
 
-def entry(
+def authenticator(
     host: str, open: bool, issuer: str | None, client: str, name: str, groups: str, folder: Path | None
 ) -> Authenticator:
-    """What a server needs to know; ends the command where it makes no sense or would let everybody in."""
+    """The authenticator of a server; ends the command where options are invalid or would give everyone access."""
     if open and not loopback(host):
         raise typer.BadParameter(
-            f"{host} can be reached from elsewhere, and whoever reaches it could do everything: listen on 127.0.0.1, "
-            "or let people show who they are (leave --open away)",
+            f"{host} is reachable from other machines, and every caller would have access: listen on 127.0.0.1, "
+            "or authenticate callers (without --open)",
             param_hint="--open",
         )
     trusted = None

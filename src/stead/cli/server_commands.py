@@ -1,4 +1,4 @@
-"""What all commands share that speak to a server: its address, and how they end when it says no."""
+"""What all commands of a server share: its address, and how they end when it rejects a request."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ SERVER = "STEAD_SERVER"
 """The environment variable with the address of the server."""
 
 _CODES: dict[type[ProblemError], Code] = {
-    Rejected: Code.REFUSED,
-    VersionMismatch: Code.REFUSED,
+    Rejected: Code.REJECTED,
+    VersionMismatch: Code.REJECTED,
     Forbidden: Code.NOT_ALLOWED,
     NotFound: Code.NOT_FOUND,
     InvalidRequest: Code.USAGE,
@@ -44,15 +44,14 @@ _CODES: dict[type[ProblemError], Code] = {
 
 @contextmanager
 def reach(address: str, **options: Any) -> Iterator[SyncClient]:
-    """A client, in the caller's name; whatever goes wrong with it ends the command, with the exit code that says
-    what it was."""
+    """A client with the caller's credentials; an error ends the command, with the exit code of that error."""
     if "token" not in options:
         options["token"] = token_for(address)
     try:
         with SyncClient(address, ca=os.environ.get(CA, ""), **options) as client:
             yield client
     except ProblemError as error:
-        tell(error.problem)
+        note_problem(error.problem)
         raise typer.Exit(_CODES.get(type(error), Code.FAILED)) from None
     except WaitTimeout as error:
         again = command_line(address, "operation", "wait", error.operation.id)
@@ -70,8 +69,8 @@ def command_line(address: str, *words: str) -> str:
     return " ".join(["stead", *words, *(() if address == usual else ("--server", address))])
 
 
-def tell(problem: Problem) -> None:
-    """Say why not: the reasons, who is in the way, and what could be asked instead."""
+def note_problem(problem: Problem) -> None:
+    """Write the reasons of a problem, the operations in the way, and the allowed actions."""
     reasons = [(reason.code, reason.message) for reason in problem.reasons or ()] or [(problem.code, problem.detail)]
     for code, says in reasons:
         first, *more = (says or problem.title).splitlines()

@@ -32,7 +32,7 @@ LOG = 5_000_000
 _NAMES = re.compile(
     r"pass(word|wd|phrase)?$|secret|token|credential|private|api.?key|(^|[_-])key$|authorization", re.I
 )
-"""Names whose values nobody else is to see."""
+"""Names whose values are secret."""
 
 _PATTERNS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S),

@@ -1,4 +1,4 @@
-"""Where webhooks of leases may go, as whoever runs a controller says it."""
+"""Allowed URL prefixes of lease webhooks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _PREFIX = re.compile(r"https?://([^\s/:@\[\]]+|\[[0-9a-fA-F:.]+\])(:|(:\d+)?/[^\
 
 
 def prefixes(values: list[str] | None) -> list[str]:
-    """The same beginnings of addresses, once it is known that each says where the name of its host ends."""
+    """URL prefixes, unchanged; each must show where the name of its host ends."""
     for value in values or ():
         if not _PREFIX.fullmatch(value):
-            says = f"{value!r}: say it as https://hooks.example/, with a slash, or other hosts would begin like it"
-            raise typer.BadParameter(says)
+            raise typer.BadParameter(
+                f"{value!r} is not a URL prefix with a slash after the host, such as https://hooks.example/"
+            )
     return values or []

@@ -50,7 +50,7 @@ def run(
     config = {lane: build.lane_config(driver, lane, settings) for lane in lanes}
     handover = Handover(versions, _own_words(), succeeds) if versions is not None else None
     try:
-        running.run(_until_told(build.run(nats, cell, name, config, identity, handover, domain, leaf)))
+        running.run(_until_signalled(build.run(nats, cell, name, config, identity, handover, domain, leaf)))
     except BaseExceptionGroup as group:
         forgotten = group.subgroup(SiteForgotten)
         if forgotten is not None:
@@ -82,15 +82,15 @@ def _each(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
             yield error
 
 
-async def _until_told(program: Coroutine[Any, Any, None]) -> None:
-    """Until it ends, or is told to by a signal, which the first process of a container does not die of by itself.
+async def _until_signalled(program: Coroutine[Any, Any, None]) -> None:
+    """Run until the end, or until a signal, which the first process of a container does not die of by itself.
 
-    What it is doing at a provider may take long; whoever wants it done finds out what became of it, so nobody waits.
+    A call to a provider may take long and is not awaited: the next agent of the lane probes its outcome.
     """
-    running, told = asyncio.ensure_future(program), threading.Event()
+    running, signalled = asyncio.ensure_future(program), threading.Event()
 
     def end() -> None:
-        told.set()
+        signalled.set()
         running.cancel()
         last = threading.Timer(GRACE, os._exit, (0,))
         last.daemon = True
@@ -102,5 +102,5 @@ async def _until_told(program: Coroutine[Any, Any, None]) -> None:
     try:
         await running
     except asyncio.CancelledError:
-        if not told.is_set():
+        if not signalled.is_set():
             raise

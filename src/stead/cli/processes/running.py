@@ -1,4 +1,4 @@
-"""What every process does: run on an event loop, and tell its metrics."""
+"""What every process does: run on an event loop, and expose its metrics."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def run(program: Coroutine[Any, Any, None]) -> None:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Where a process without an HTTP interface tells its metrics."""
+    """Where a process without an HTTP interface exposes its metrics."""
 
     host: str
     port: int
 
 
 def expose(metrics: Metrics | None, *, wait: bool = False) -> None:
-    """Tell metrics on a port of their own. Raises `PortTaken` where that is somebody else's.
+    """Expose metrics on a port of their own. Raises `PortTaken` where another process listens on it.
 
-    Whoever is to replace an agent may `wait`: until then the port is that one's.
+    A process that replaces an agent may `wait` for the agent to release the port.
     """
     if metrics is not None and wait:
         threading.Thread(target=exposition.serve_when_free, args=(metrics.host, metrics.port), daemon=True).start()
@@ -46,9 +46,9 @@ def expose(metrics: Metrics | None, *, wait: bool = False) -> None:
         try:
             exposition.serve(metrics.host, metrics.port)
         except OSError as error:
-            says = f"metrics cannot be told at {metrics.host}:{metrics.port}: {error.strerror or error}"
-            raise PortTaken(says) from None
+            message = f"metrics cannot be exposed at {metrics.host}:{metrics.port}: {error.strerror or error}"
+            raise PortTaken(message) from None
 
 
 class PortTaken(Exception):
-    """Somebody else listens there."""
+    """Another process listens on the port."""

@@ -80,7 +80,7 @@ async def _server(place: Place, listening: Listening, entry: Authenticator) -> N
     async with open_application(
         place.database, place.nats, place.cell, entry=entry, **place.options()
     ) as application:
-        await _tell(application, entry)
+        await _warn_of_access(application, entry)
         command = [*_own_command(), "controller", *place.words()]
         with TemporaryDirectory(prefix="stead-metrics-") as folder:
             socket = Path(folder) / "socket"  # its path may have about a hundred characters
@@ -98,13 +98,13 @@ async def _server(place: Place, listening: Listening, entry: Authenticator) -> N
                 await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _tell(application: Application, entry: Authenticator) -> None:
-    """Say who is let in, where that may surprise."""
+async def _warn_of_access(application: Application, entry: Authenticator) -> None:
+    """Warn where every caller has access, or none has."""
     if entry.open:
-        log.warning("nobody is asked who they are: whoever reaches this machine's loopback may do everything")
+        log.warning("server.open: every process of this machine has access to everything without authentication")
     elif entry.issuer is None and not await application.has_tokens():
         log.warning(
-            "nobody can ask for anything yet: make a first token with "
+            "server.no_callers: no token and no issuer exist; create a first token with "
             "`stead token create root --role admin --direct --database …`"
         )
 

@@ -33,7 +33,7 @@ JOB_BEGAN = re.compile(r"\[\d+\] \d+")
 JOB_ENDED = re.compile(r"\[\d+\][+-]? +(Done|Exit|Terminated|Killed|Interrupt)")
 """What a shell says of a command in its background: that it has ended, with all of it, before the next prompt."""
 FAILURE = re.compile(
-    r"^error: |^\S+ of \S+: failed$|would be refused$|: the shortest story$|checked, [1-9]\d* findings?\.$"
+    r"^error: |^\S+ of \S+: failed$| would be rejected \(|: the shortest story$|checked, [1-9]\d* findings?\.$"
 )
 """How commands say that something failed."""
 FILE = re.compile(r"(?:#|//) ([\w-]+\.\w+)\n")

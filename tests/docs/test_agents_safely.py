@@ -44,7 +44,7 @@ class Starting(Terminal):
     def ready(self, command: str) -> Callable[[], bool]:
         """Whether what a command starts is there."""
         if "agent run" in command:
-            return lambda: " there " in "\n".join(self.type("stead agent list"))
+            return lambda: " connected " in "\n".join(self.type("stead agent list"))
         port = next(port for word, port in PORTS.items() if word in command)
         return lambda: listens(int(self.said.known[port]))
 

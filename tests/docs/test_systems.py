@@ -18,6 +18,8 @@ LOOKS = ("stead system show", "stead explain", "stead service list")
 class InTown(Beside):
     """A terminal beside a machine that runs services."""
 
+    columns = 180
+
     def step(self, command: str, output: Sequence[str]) -> list[str]:
         """States follow within a second: nobody looks too soon."""
         end = time.monotonic() + 60

@@ -129,7 +129,7 @@ def test_an_infrastructure_over_a_safe_bus_and_an_agent_revoked_at_work(cell: Ce
     revoked, others, stays = cell.run(one), cell.run(two), cell.run(third)
     for name in ("a1", "a2", "a3"):
         cell.there(name)
-    assert cell.standing("a1") == "there"
+    assert cell.standing("a1") == "connected"
     made = cell.create("shop/web")
     assert made.returncode == 0, made.stderr
     assert cell.said("mci", "status", "shop/web") == "shop/web  Running:8 (R:8/8)\n"

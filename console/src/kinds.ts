@@ -13,7 +13,7 @@ export const learnt = signal(0);
 export function lifecycle(kind: string): Promise<LifecycleDetail> {
   let found = asked.get(kind);
   if (!found || Date.now() - found.at > FRESH) {
-    found = { at: Date.now(), whole: get<LifecycleDetail>(`/v1/lifecycles/${encodeURIComponent(kind)}`) };
+    found = { at: Date.now(), whole: get<LifecycleDetail>(`/v1/cells/-/lifecycles/${encodeURIComponent(kind)}`) };
     asked.set(kind, found);
     found.whole.then(
       (whole) => {

@@ -1,4 +1,4 @@
-// Generated from docs/reference/openapi.json by `make docs`; do not edit. 49ea8f4d805a9407dfbc05a0621c0ac0cdadf8b826f02e4452ed79e334848091
+// Generated from docs/reference/openapi.json by `make docs`; do not edit. fc6a8d4b9706dbcf32a003aad244c09b61db3b565f2a4601d20ddbff538be058
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -826,7 +826,6 @@ export interface components {
             namespace: string;
         };
         RunningDeploy: {
-            /** Format: uuid */
             id: string;
             action: string;
             place: string;

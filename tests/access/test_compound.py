@@ -20,7 +20,7 @@ def forbid(house: House, *actions: str, when: str = 'resource.hasTag("keep")') -
     scope = ", ".join(f'Action::"{action}"' for action in actions)
     text = f"forbid (principal, action in [{scope}], resource) when {{ {when} }};"
     with house.as_("admin") as web:
-        assert web.put("/v1/policies/keep", json={"text": text}).status_code == 204
+        assert web.put("/v1/cells/-/policies/keep", json={"text": text}).status_code == 204
 
 
 def infrastructure(house: House, namespace: str = "shop") -> None:
@@ -142,7 +142,7 @@ def test_compound_action_with_a_forbidden_effect_is_rejected(
         if not body.get("spec"):
             said = web.get("/v1/explain", params={"path": path, "action": body["action"]}).json()
             assert not said["allowed"], said
-        assert web.delete("/v1/policies/keep").status_code == 204
+        assert web.delete("/v1/cells/-/policies/keep").status_code == 204
         answer = web.post(f"/v1/resources{path}", json=body)
         assert answer.status_code == 202, answer.text
 
@@ -215,10 +215,10 @@ def test_retry_with_an_effect_that_was_forbidden_meanwhile_is_rejected(empty: Ho
     empty.cell.run(empty.cell._hand.execute(failed, id))
     forbid(empty, "terminate")
     with empty.as_("admin") as web:
-        answer = web.post(f"/v1/operations/{id}/retry")
+        answer = web.post(f"/v1/operations/shop/{id}/retry")
         assert answer.status_code == 403, answer.text
-        assert web.delete("/v1/policies/keep").status_code == 204
-        answer = web.post(f"/v1/operations/{id}/retry")
+        assert web.delete("/v1/cells/-/policies/keep").status_code == 204
+        answer = web.post(f"/v1/operations/shop/{id}/retry")
         assert answer.status_code == 202, answer.text
 
 

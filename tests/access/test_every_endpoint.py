@@ -140,7 +140,7 @@ SCALING: dict[str, Any] = {
     **{"app": "web", "places": ["/shop/s/c"], "up_above": 100, "down_below": 40},
     **{"maximum": 3, "believed_for": 1},
 }
-FAILED = {"id": lambda house: house.failed("shop")}
+FAILED = {"namespace": lambda _: "shop", "id": lambda house: house.failed("shop").rpartition("/")[2]}
 POLICY_OF_SHOP = {"namespace": lambda _: "shop", "name": lambda _: "web"}
 MCI = {"nsId": lambda _: "shop", "mciId": lambda _: "web"}
 GROUP = {**MCI, "subgroupId": lambda _: "g"}
@@ -163,17 +163,21 @@ RULES = {
     "GET /livez": Rule(EVERYBODY),
     "GET /readyz": Rule(EVERYBODY),
     "GET /metrics": Rule(CELL, hidden=False),
-    "GET /v1/doctor": Rule(ADMIN, hidden=False),
+    "GET /v1/cells/{cell}/doctor": Rule(ADMIN, hidden=False),
     "GET /v1/login": Rule(EVERYBODY),
     "POST /v1/session": Rule(frozenset(), body={"token": "x"}),  # shows something itself: below
     "DELETE /v1/session": Rule(EVERYBODY),
     "GET /v1/session/login": Rule(EVERYBODY),
     "GET /v1/session/back": Rule(EVERYBODY),
     "GET /v1/whoami": Rule(KNOWN),
-    "GET /v1/lifecycles": Rule(KNOWN),
-    "GET /v1/lifecycles/{kind}": Rule(KNOWN, fills={"kind": lambda _: "vm"}),
-    "PUT /v1/lifecycles/{kind}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={"document": NOTE}, fills=KIND),
-    "DELETE /v1/lifecycles/{kind}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=KIND, before=own_kind),
+    "GET /v1/cells/{cell}/lifecycles": Rule(KNOWN),
+    "GET /v1/cells/{cell}/lifecycles/{kind}": Rule(KNOWN, fills={"kind": lambda _: "vm"}),
+    "PUT /v1/cells/{cell}/lifecycles/{kind}": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"document": NOTE}, fills=KIND
+    ),
+    "DELETE /v1/cells/{cell}/lifecycles/{kind}": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, fills=KIND, before=own_kind
+    ),
     "GET /v1/resources": Rule(KNOWN),
     "GET /v1/resources/{path}": Rule(SEE, fills=WEB),
     "POST /v1/resources/{path}": Rule(ACT, query={"action": "suspend"}, body={}, fills=WEB),
@@ -181,17 +185,17 @@ RULES = {
     "GET /v1/logs/{path}": Rule(SEE, fills=WEB),
     "GET /v1/explain": Rule(SEE, query={"path": "/shop/web", "action": "suspend"}),
     "GET /v1/operations": Rule(KNOWN),
-    "GET /v1/operations/{id}": Rule(SEE, fills=FAILED),
-    "GET /v1/operations/{id}/members": Rule(SEE, fills=FAILED),
-    "GET /v1/operations/{id}/timeline": Rule(SEE, fills=FAILED),
-    "GET /v1/operations/{id}/events": Rule(SEE, fills=FAILED),
-    "POST /v1/operations/{id}/cancel": Rule(ACT, fills=FAILED),
-    "POST /v1/operations/{id}/promote": Rule(ACT, fills=FAILED),
-    "POST /v1/operations/{id}/retry": Rule(ACT, body={}, fills=FAILED),
+    "GET /v1/operations/{namespace}/{id}": Rule(SEE, fills=FAILED),
+    "GET /v1/operations/{namespace}/{id}/members": Rule(SEE, fills=FAILED),
+    "GET /v1/operations/{namespace}/{id}/timeline": Rule(SEE, fills=FAILED),
+    "GET /v1/operations/{namespace}/{id}/events": Rule(SEE, fills=FAILED),
+    "POST /v1/operations/{namespace}/{id}/cancel": Rule(ACT, fills=FAILED),
+    "POST /v1/operations/{namespace}/{id}/promote": Rule(ACT, fills=FAILED),
+    "POST /v1/operations/{namespace}/{id}/retry": Rule(ACT, body={}, fills=FAILED),
     "GET /v1/stuck": Rule(KNOWN),
     "GET /v1/claims": Rule(KNOWN),
     "GET /v1/queues": Rule(KNOWN),
-    "DELETE /v1/queues": Rule(frozenset({"operator", "admin"}), hidden=False, seen_by=KNOWN),
+    "DELETE /v1/cells/{cell}/queues": Rule(frozenset({"operator", "admin"}), hidden=False, seen_by=KNOWN),
     "GET /v1/queues/{path}": Rule(SEE, fills=WEB, before=queue),
     "PUT /v1/queues/{path}": Rule(ACT, fills=WEB),
     "DELETE /v1/queues/{path}": Rule(ACT, fills=WEB, before=queue),
@@ -203,10 +207,12 @@ RULES = {
     "GET /v1/leases/{path}": Rule(SEE, fills={"path": lease}),
     "GET /v1/lateness": Rule(KNOWN),
     "GET /v1/calendar": Rule(KNOWN),  # when hosts are free; whose they are, for those who see that
-    "GET /v1/hosts": Rule(KNOWN),
-    "PUT /v1/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={"lane": "rack.a"}, fills=HOST),
-    "DELETE /v1/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=HOST, before=host),
-    "PUT /v1/hosts/{name}/works": Rule(
+    "GET /v1/cells/{cell}/hosts": Rule(KNOWN),
+    "PUT /v1/cells/{cell}/hosts/{name}": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"lane": "rack.a"}, fills=HOST
+    ),
+    "DELETE /v1/cells/{cell}/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=HOST, before=host),
+    "PUT /v1/cells/{cell}/hosts/{name}/works": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, body={"healthy": False, "reason": "x"}, fills=HOST, before=host
     ),
     "GET /v1/scaling": Rule(KNOWN),
@@ -217,19 +223,19 @@ RULES = {
         ACT, body={"figures": [{"value": 1}]}, fills=POLICY_OF_SHOP, before=scaling
     ),
     "GET /v1/journal": Rule(KNOWN),
-    "GET /v1/journal/head": Rule(CELL, hidden=False, seen_by=KNOWN),
-    "GET /v1/journal/archives/next": Rule(
+    "GET /v1/cells/{cell}/journal/head": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "GET /v1/cells/{cell}/journal/archives/next": Rule(
         ADMIN, hidden=False, query={"before": "2020-01-01T00:00:00Z"}, seen_by=KNOWN
     ),
-    "POST /v1/journal/archives": Rule(ADMIN, hidden=False, body=ARCHIVE, seen_by=KNOWN),
-    "GET /v1/journal/export": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "POST /v1/cells/{cell}/journal/archives": Rule(ADMIN, hidden=False, body=ARCHIVE, seen_by=KNOWN),
+    "GET /v1/cells/{cell}/journal/export": Rule(CELL, hidden=False, seen_by=KNOWN),
     "GET /v1/events": Rule(KNOWN),
-    "GET /v1/truth": Rule(KNOWN, query={"fresh": False}),
+    "GET /v1/drift": Rule(KNOWN, query={"refresh": False}),
     "GET /v1/overview": Rule(KNOWN),
     "GET /v1/tree": Rule(KNOWN),
-    "GET /v1/lanes": Rule(CELL, hidden=False, seen_by=KNOWN),
-    "GET /v1/orphans": Rule(CELL, hidden=False, seen_by=KNOWN),
-    "POST /v1/orphans/{lane}/{token}": Rule(
+    "GET /v1/cells/{cell}/lanes": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "GET /v1/cells/{cell}/orphans": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "POST /v1/cells/{cell}/orphans/{lane}/{token}": Rule(
         ADMIN,
         hidden=False,
         seen_by=KNOWN,
@@ -237,45 +243,55 @@ RULES = {
         fills={"lane": lambda _: "sim.a", "token": lambda _: ORPHAN},
         before=orphan,
     ),
-    "GET /v1/lane-grants": Rule(KNOWN),
-    "PUT /v1/lane-grants/{lane}/{namespace}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={}, fills=GRANTED),
-    "DELETE /v1/lane-grants/{lane}/{namespace}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=GRANTED),
-    "POST /v1/lanes/{lane}/survey": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills={"lane": lambda _: "sim.a"}),
-    "GET /v1/recovery": Rule(ADMIN, hidden=False, seen_by=KNOWN),
-    "POST /v1/recovery/release": Rule(ADMIN, hidden=False, seen_by=KNOWN),
-    "PUT /v1/lanes/{lane}/limit": Rule(
+    "GET /v1/cells/{cell}/lane-grants": Rule(KNOWN),
+    "PUT /v1/cells/{cell}/lane-grants/{lane}/{namespace}": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={}, fills=GRANTED
+    ),
+    "DELETE /v1/cells/{cell}/lane-grants/{lane}/{namespace}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=GRANTED),
+    "POST /v1/cells/{cell}/lanes/{lane}/survey": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, fills={"lane": lambda _: "sim.a"}
+    ),
+    "GET /v1/cells/{cell}/recovery": Rule(ADMIN, hidden=False, seen_by=KNOWN),
+    "POST /v1/cells/{cell}/recovery/release": Rule(ADMIN, hidden=False, seen_by=KNOWN),
+    "PUT /v1/cells/{cell}/lanes/{lane}/limit": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, body={"members": 9}, fills={"lane": lambda _: "sim.a"}
     ),
-    "PUT /v1/providers/{provider}/limits": Rule(
+    "PUT /v1/cells/{cell}/providers/{provider}/limits": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, body={"members": 9}, fills={"provider": lambda _: "sim"}
     ),
-    "GET /v1/agents": Rule(CELL, hidden=False, seen_by=KNOWN),
-    "POST /v1/agents/invitations": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={"name": "a", "lanes": ["sim.a"]}),
-    "POST /v1/agents/join": Rule(EVERYBODY, body={"token": "x", "user_key": "x", "request": "x", "proof": "x"}),
-    "POST /v1/agents/{name}/revoke": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills={"name": lambda _: "a"}),
-    "GET /v1/tokens": Rule(KNOWN),
-    "POST /v1/tokens": Rule(FORCE, hidden=False, seen_by=KNOWN, body=TOKEN),
-    "DELETE /v1/tokens/{name}": Rule(FORCE, seen_by=frozenset(), fills={"name": spare}),
-    "GET /v1/grants": Rule(KNOWN),
-    "PUT /v1/grants": Rule(
+    "GET /v1/cells/{cell}/agents": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "POST /v1/cells/{cell}/agents/invitations": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"name": "a", "lanes": ["sim.a"]}
+    ),
+    "POST /v1/cells/{cell}/agents/join": Rule(
+        EVERYBODY, body={"token": "x", "user_key": "x", "request": "x", "proof": "x"}
+    ),
+    "POST /v1/cells/{cell}/agents/{name}/revoke": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, fills={"name": lambda _: "a"}
+    ),
+    "GET /v1/cells/{cell}/tokens": Rule(KNOWN),
+    "POST /v1/cells/{cell}/tokens": Rule(FORCE, hidden=False, seen_by=KNOWN, body=TOKEN),
+    "DELETE /v1/cells/{cell}/tokens/{name}": Rule(FORCE, seen_by=frozenset(), fills={"name": spare}),
+    "GET /v1/cells/{cell}/grants": Rule(KNOWN),
+    "PUT /v1/cells/{cell}/grants": Rule(
         FORCE, hidden=False, seen_by=KNOWN, query={"subject": "user:eve", "role": "viewer", "namespace": "shop"}
     ),
-    "DELETE /v1/grants": Rule(
+    "DELETE /v1/cells/{cell}/grants": Rule(
         FORCE,
         hidden=False,
         seen_by=KNOWN,
         query={"subject": "user:eve", "role": "viewer", "namespace": "shop"},
         before=grant,
     ),
-    "GET /v1/policies": Rule(ADMIN, hidden=False, seen_by=KNOWN),
-    "PUT /v1/policies/{name}": Rule(
+    "GET /v1/cells/{cell}/policies": Rule(ADMIN, hidden=False, seen_by=KNOWN),
+    "PUT /v1/cells/{cell}/policies/{name}": Rule(
         ADMIN,
         hidden=False,
         seen_by=KNOWN,
         body={"text": POLICY},
         fills={"name": lambda _: "none"},
     ),
-    "DELETE /v1/policies/{name}": Rule(
+    "DELETE /v1/cells/{cell}/policies/{name}": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, fills={"name": lambda _: "none"}, before=policy
     ),
     "GET /tumblebug/ns": Rule(KNOWN),
@@ -341,7 +357,7 @@ def ask(house: House, role: str, endpoint: str, rule: Rule) -> httpx.Response:
     if rule.before is not None:
         rule.before(house)
     method, path = endpoint.split(" ")
-    for name, fill in rule.fills.items():
+    for name, fill in {"cell": lambda _: "-", **rule.fills}.items():
         path = path.replace("{" + name + "}", fill(house))
     assert not re.search(r"[{}]", path), path
     with house.as_(role) as web:

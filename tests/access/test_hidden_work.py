@@ -16,13 +16,13 @@ from tests.description import ENDPOINTS
 MACHINE, FROM, TO = "/shop/space/web", "alphahost", "betahost"
 PLACE = "dc.1"
 READS = sorted(path for method, path in ENDPOINTS if method == "GET")
-FIXED = ("/v1/lifecycles", "/v1/session", "/metrics")
+FIXED = ("/v1/cells/-/lifecycles", "/v1/session", "/metrics")
 """What is the same whatever is done, and what is no tenant's."""
 QUERY: dict[str, dict[str, Any]] = {
     "/v1/explain": {"path": MACHINE, "action": "start"},
-    "/v1/truth": {"fresh": False},
+    "/v1/drift": {"refresh": False},
     "/v1/operations": {"limit": 100},
-    "/v1/journal/archives/next": {"before": "2020-01-01T00:00:00Z"},
+    "/v1/cells/-/journal/archives/next": {"before": "2020-01-01T00:00:00Z"},
 }
 
 
@@ -38,7 +38,7 @@ def texts(web: httpx.Client, operations: list[str]) -> Iterator[tuple[str, str]]
         if endpoint.startswith(FIXED):
             continue
         for id in operations if "{id}" in endpoint else [""]:
-            url = endpoint.replace("{path}", MACHINE[1:]).replace("{id}", id)
+            url = endpoint.replace("{path}", MACHINE[1:]).replace("{namespace}/{id}", id)
             if "{" not in url:
                 yield url, read(web, url, QUERY.get(endpoint, {}))
 
@@ -73,7 +73,7 @@ def test_tenant_reads_nothing_of_a_migration_anywhere(place: House) -> None:
         for node in (FROM, TO):
             cell.put(f"/dc/{node}", "node", "ENABLED")
         cell.put("/shop/space", "cloudspace", "DEPLOYED")
-        admin.put(f"/v1/lane-grants/{PLACE}/shop", json={}).raise_for_status()
+        admin.put(f"/v1/cells/-/lane-grants/{PLACE}/shop", json={}).raise_for_status()
         body = {"kind": "machine", "lane": PLACE, "spec": {"node": f"/dc/{FROM}", "cpu": 2}}
         deploys = made(admin, f"/v1/resources{MACHINE}?action=deploy", body)["operation"]["id"]
         cell.settle(MACHINE, node=FROM)

@@ -41,14 +41,14 @@ def refused(answer: httpx.Response) -> str:
 
 def allow(town: House, lane: str, namespace: str, **more: Any) -> httpx.Response:
     with town.as_("admin") as web:
-        answer = web.put(f"/v1/lane-grants/{lane}/{namespace}", json=more)
+        answer = web.put(f"/v1/cells/-/lane-grants/{lane}/{namespace}", json=more)
     assert answer.status_code == 200, answer.text
     return answer
 
 
 def deny(town: House, lane: str, namespace: str, **more: Any) -> httpx.Response:
     with town.as_("admin") as web:
-        answer = web.delete(f"/v1/lane-grants/{lane}/{namespace}", params=more)
+        answer = web.delete(f"/v1/cells/-/lane-grants/{lane}/{namespace}", params=more)
     assert answer.status_code == 200, answer.text
     return answer
 
@@ -191,12 +191,12 @@ def test_grants_are_listed_as_far_as_one_sees_their_namespace(town: House) -> No
     allow(town, "aws.*", "b")
     allow(town, "local.one", "*")
     with town.as_("a") as web:
-        found = web.get("/v1/lane-grants").json()["items"]
+        found = web.get("/v1/cells/-/lane-grants").json()["items"]
         assert [(one["namespace"], one["lane"]) for one in found] == [("*", "local.one"), ("a", "sim.a")]
-        assert web.get("/v1/lane-grants", params={"namespace": "b"}).json()["items"] == []
+        assert web.get("/v1/cells/-/lane-grants", params={"namespace": "b"}).json()["items"] == []
     with town.as_("admin") as web:
         assert web.post("/v1/resources/a/m/g/1", json=VM).status_code == 202
-        (lane,) = web.get("/v1/lanes").json()["items"]
+        (lane,) = web.get("/v1/cells/-/lanes").json()["items"]
         assert (lane["lane"], lane["namespaces"]) == ("sim.a", ["a"])
 
 
@@ -224,11 +224,11 @@ def test_orphan_is_adopted_where_its_lane_is_allowed_and_removed_anywhere(town: 
         town.cell.orphan("sim.a", token)
     with town.as_("admin") as web:
         adopt = {"action": "adopt", "path": "/a/m/g/1"}
-        refused(web.post(f"/v1/orphans/sim.a/{tokens[0]}", params=adopt))
-        assert web.post(f"/v1/orphans/sim.a/{tokens[1]}", params={"action": "remove"}).status_code == 202
+        refused(web.post(f"/v1/cells/-/orphans/sim.a/{tokens[0]}", params=adopt))
+        assert web.post(f"/v1/cells/-/orphans/sim.a/{tokens[1]}", params={"action": "remove"}).status_code == 202
         refused(web.post("/v1/resources/orphans/sim/a/x", json=VM))  # no caller may create there
         allow(town, "sim.a", "a")
-        assert web.post(f"/v1/orphans/sim.a/{tokens[0]}", params=adopt).status_code == 202
+        assert web.post(f"/v1/cells/-/orphans/sim.a/{tokens[0]}", params=adopt).status_code == 202
 
 
 def test_queued_request_is_rejected_at_once_and_when_its_lane_is_denied_meanwhile(town: House) -> None:
@@ -323,7 +323,7 @@ FORBID = """
 def test_policy_forbids_by_lane_and_each_of_several_lanes_is_judged(town: House) -> None:
     allow(town, "*", "*")
     with town.as_("admin") as web:
-        assert web.put("/v1/policies/lanes", json={"text": FORBID}).status_code == 204
+        assert web.put("/v1/cells/-/policies/lanes", json={"text": FORBID}).status_code == 204
     town.cell.run(town.cell.store.access.read_version())
     system = {"kind": "system", "spec": {"lanes": ["sim.a", THEIRS]}}
     with town.as_("operator") as web:

@@ -40,7 +40,7 @@ def trusting(migrated: str, issuer: Issuer) -> Iterator[House]:
     with house(migrated, Authenticator(issuer=Trusted(issuer.url, CLIENT))) as one:
         with one.as_("admin") as web:
             given = {"subject": "group:ops", "role": "operator", "namespace": "shop"}
-            assert web.put("/v1/grants", params=given).status_code == 204
+            assert web.put("/v1/cells/-/grants", params=given).status_code == 204
         yield one
 
 
@@ -65,7 +65,7 @@ def test_a_role_that_is_given_or_taken_counts_within_a_second(trusting: House, i
     given = {"subject": "user:eve", "role": "viewer", "namespace": "shop"}
     with trusting.as_("admin") as web:
         for method, roles in (("PUT", [{"role": "viewer", "namespace": "shop"}]), ("DELETE", [])):
-            assert web.request(method, "/v1/grants", params=given).status_code == 204
+            assert web.request(method, "/v1/cells/-/grants", params=given).status_code == 204
             time.sleep(FRESH + 0.2)
             assert asked(trusting, token).json()["roles"] == roles
 

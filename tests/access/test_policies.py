@@ -151,7 +151,7 @@ def test_what_makes_no_sense_is_refused(text: str) -> None:
 def test_labels_in_a_spec_decide(empty: House) -> None:
     policy = 'forbid (principal, action == Action::"terminate", resource) when { resource.hasTag("keep") };'
     with empty.as_("admin") as web:
-        assert web.put("/v1/policies/keep", json={"text": policy}).status_code == 204
+        assert web.put("/v1/cells/-/policies/keep", json={"text": policy}).status_code == 204
         time.sleep(FRESH + 0.2)
         labelled: dict[str, Any] = {**VM, "spec": {**VM["spec"], "labels": {"keep": "yes"}}}  # type: ignore[dict-item]
         made(web, "/v1/resources/shop/a/b/1", labelled)
@@ -167,7 +167,7 @@ def test_labels_in_a_spec_decide(empty: House) -> None:
         assert said["reasons"][0]["code"] == "not-permitted"
         assert "keep" in said["reasons"][0]["says"]
         assert "terminate" not in said["allowed_actions"]
-        assert web.delete("/v1/policies/keep").status_code == 204
+        assert web.delete("/v1/cells/-/policies/keep").status_code == 204
         time.sleep(FRESH + 0.2)
         assert web.post("/v1/resources/shop/a/b/1?action=terminate").status_code == 202
 
@@ -181,7 +181,7 @@ def test_a_group_is_no_way_round(empty: House) -> None:
         labelled: dict[str, Any] = {**VM, "spec": {**VM["spec"], "labels": {"keep": "yes"}}}  # type: ignore[dict-item]
         made(web, "/v1/resources/shop/web/g/3", labelled)
         empty.cell.settle("/shop/web/g/3")
-        assert web.put("/v1/policies/keep", json={"text": policy}).status_code == 204
+        assert web.put("/v1/cells/-/policies/keep", json={"text": policy}).status_code == 204
         time.sleep(FRESH + 0.2)
         for action, word in (("terminate", "terminate"), ("delete", "remove")):
             refused = web.post(f"/v1/resources/shop/web?action={action}")
@@ -201,7 +201,7 @@ def test_who_may_for_a_group_need_not_for_each_member(empty: House) -> None:
     empty.furnish()
     nobody = empty.token("suspender", [("viewer", "bank")])
     with empty.as_("admin") as web:
-        assert web.put("/v1/policies/groups", json={"text": policy}).status_code == 204
+        assert web.put("/v1/cells/-/policies/groups", json={"text": policy}).status_code == 204
     time.sleep(FRESH + 0.2)
     with empty.showing({"Authorization": f"Bearer {nobody}"}) as web:
         assert web.post("/v1/resources/shop/web?action=suspend").status_code == 202
@@ -212,7 +212,7 @@ def test_a_kind_of_members_is_no_way_round(empty: House) -> None:
     policy = 'forbid (principal, action == Action::"terminate", resource) when { resource.kind == "vm" };'
     empty.furnish()
     with empty.as_("admin") as web:
-        assert web.put("/v1/policies/vms", json={"text": policy}).status_code == 204
+        assert web.put("/v1/cells/-/policies/vms", json={"text": policy}).status_code == 204
         time.sleep(FRESH + 0.2)
         assert web.post("/v1/resources/shop/web?action=terminate").status_code == 403
         assert web.post("/v1/resources/shop/web?action=suspend").status_code == 202
@@ -220,10 +220,10 @@ def test_a_kind_of_members_is_no_way_round(empty: House) -> None:
 
 def test_a_bad_policy_changes_nothing(furnished: House) -> None:
     with furnished.as_("admin") as web:
-        answer = web.put("/v1/policies/odd", json={"text": "permit (all);"})
+        answer = web.put("/v1/cells/-/policies/odd", json={"text": "permit (all);"})
         assert answer.status_code == 422
         assert answer.json()["errors"][0]["location"] == "body.text"
-        assert web.get("/v1/policies").json()["items"] == []
+        assert web.get("/v1/cells/-/policies").json()["items"] == []
 
 
 CASES = """

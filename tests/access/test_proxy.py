@@ -27,7 +27,7 @@ def ask(empty: House) -> Ask:
     cell = empty.cell
     access: Access = access_of(Authenticator(), cell.store, cell.kinds)
     service = replace(cell.service, access=access)
-    config = Listening("0.0.0.0", 0, {"unknown": 0.001, "burst": 2}, proxies=["10.0.0.0/24"]).config(service)
+    config = Listening("0.0.0.0", 0, {"unknown": 0.001, "burst": 2}, proxies=["10.0.0.0/24"]).config(service, "main")
     config.load()
 
     def ask(

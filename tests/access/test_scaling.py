@@ -22,7 +22,7 @@ when { resource.namespace == "shop" };
 def test_whoever_puts_it_has_to_be_permitted_what_it_will_do(empty: House) -> None:
     both: dict[str, Any] = {**SCALING, "places": ["/shop/a/c", "/shop/b/c"]}
     with empty.as_("admin") as admin, empty.as_("operator@shop") as web:
-        assert admin.put("/v1/policies/fence", json={"text": FENCE}).status_code == 204
+        assert admin.put("/v1/cells/-/policies/fence", json={"text": FENCE}).status_code == 204
         answer = web.put("/v1/scaling/shop/web", json=both)
         assert (answer.status_code, answer.json()["code"]) == (403, "not-permitted")
         assert "delete of /shop/b/c/web-1 is not for you: refused by the policy fence" in answer.json()["detail"]
@@ -43,7 +43,7 @@ def test_policy_of_which_one_instance_is_forbidden_is_rejected(empty: House, whe
     scaled: dict[str, Any] = {**SCALING, "places": ["/shop/a/c"], "maximum": 3}
     empty.cell.put("/shop/a/c/web-1", "appinst", labels={"made-by": "policy:shop/web", "keep": "yes"})
     with empty.as_("admin") as admin, empty.as_("operator@shop") as web:
-        assert admin.put("/v1/policies/fence", json={"text": text}).status_code == 204
+        assert admin.put("/v1/cells/-/policies/fence", json={"text": text}).status_code == 204
         assert web.put("/v1/scaling/shop/web", json=scaled).status_code == 403
         assert web.put("/v1/scaling/shop/other", json={**scaled, "app": "other"}).status_code == 200
         assert admin.put("/v1/scaling/shop/web", json=scaled).status_code == 200
@@ -56,7 +56,7 @@ def test_a_program_may_tell_the_demand_and_nothing_else(empty: House) -> None:
         assert admin.put("/v1/scaling/shop/web", json=SCALING).status_code == 200
         assert web.post("/v1/scaling/shop/web/demand", json=figures).status_code == 404
         assert web.get("/v1/scaling").json()["items"] == []
-        assert admin.put("/v1/policies/meter", json={"text": METER}).status_code == 204
+        assert admin.put("/v1/cells/-/policies/meter", json={"text": METER}).status_code == 204
         assert web.post("/v1/scaling/shop/web/demand", json=figures).status_code == 200
         assert len(web.get("/v1/scaling").json()["items"]) == 1
         assert web.delete("/v1/scaling/shop/web").status_code == 403

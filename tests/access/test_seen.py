@@ -18,7 +18,7 @@ LISTS = (
     "/v1/claims",
     "/v1/queues",
     "/v1/journal",
-    "/v1/truth?fresh=false",
+    "/v1/drift?refresh=false",
     "/v1/tree",
     "/v1/tree?below=/shop",
     "/v1/tree?below=/bank",
@@ -94,7 +94,7 @@ def test_a_policy_hides_a_kind_in_every_list(lived_in: House) -> None:
         'forbid (principal, action, resource) when { resource.kind == "vm" } unless { principal.name == "admin" };'
     )
     with lived_in.as_("admin") as web:
-        assert web.put("/v1/policies/no-vms", json={"text": policy}).status_code == 204
+        assert web.put("/v1/cells/-/policies/no-vms", json={"text": policy}).status_code == 204
     try:
         time.sleep(FRESH + 0.2)
         for where in LISTS:
@@ -106,7 +106,7 @@ def test_a_policy_hides_a_kind_in_every_list(lived_in: House) -> None:
             assert web.get("/v1/resources/shop/web").status_code == 200
     finally:
         with lived_in.as_("admin") as web:
-            assert web.delete("/v1/policies/no-vms").status_code == 204
+            assert web.delete("/v1/cells/-/policies/no-vms").status_code == 204
 
 
 def test_what_one_may_not_see_is_told_as_what_is_not_there(lived_in: House) -> None:
@@ -132,7 +132,7 @@ def test_resource_that_was_hidden_stays_hidden_after_its_deletion(empty: House) 
     path = "/v1/resources/shop/net"
     with empty.as_("admin") as web, empty.as_("viewer@shop") as theirs:
         policy = HIDE % 'principal.admin.contains("*")'
-        assert web.put("/v1/policies/hide", json={"text": policy}).status_code == 204
+        assert web.put("/v1/cells/-/policies/hide", json={"text": policy}).status_code == 204
         ids = [made(web, path, SECRET)["operation"]["id"]]
         empty.cell.settle("/shop/net")
 
@@ -164,7 +164,7 @@ def test_resource_that_was_hidden_stays_hidden_after_its_deletion(empty: House) 
 def test_resource_that_was_never_hidden_is_seen_after_its_deletion(empty: House) -> None:
     path = "/v1/resources/shop/net"
     with empty.as_("admin") as web, empty.as_("viewer@shop") as theirs:
-        assert web.put("/v1/policies/hide", json={"text": HIDE % "false"}).status_code == 204
+        assert web.put("/v1/cells/-/policies/hide", json={"text": HIDE % "false"}).status_code == 204
         id = made(web, path, PLAIN)["operation"]["id"]
         empty.cell.settle("/shop/net")
         made(web, f"{path}?action=delete", {})
@@ -186,5 +186,5 @@ def test_what_is_not_known_of_a_resource_that_is_gone_hides_it(empty: House) -> 
         empty.cell.settle("/shop/net")
         empty.cell.run(empty.cell._hand.execute("DELETE FROM journal WHERE change ? 'spec'"))
         assert theirs.get(f"/v1/operations/{id}").status_code == 200
-        assert web.put("/v1/policies/hide", json={"text": HIDE % "false"}).status_code == 204
+        assert web.put("/v1/cells/-/policies/hide", json={"text": HIDE % "false"}).status_code == 204
         assert theirs.get(f"/v1/operations/{id}").status_code == 404

@@ -43,16 +43,20 @@ def after_a_moment(house: House, token: str) -> int:
 @pytest.mark.parametrize("namespace", ["\x00", "a/b", "", "a b", "x" * 101])
 def test_what_can_be_no_namespace_is_refused_whoever_asks(empty: House, who: str, namespace: str) -> None:
     with empty.as_(who) as web:
-        answer = web.post("/v1/tokens", json={"name": "t", "roles": [{"role": "viewer", "namespace": namespace}]})
+        answer = web.post(
+            "/v1/cells/-/tokens", json={"name": "t", "roles": [{"role": "viewer", "namespace": namespace}]}
+        )
     assert (answer.status_code, answer.json()["errors"][0]["location"]) == (422, "body.roles.0.namespace")
 
 
 async def test_a_token_is_shown_once_and_kept_as_a_hash(empty: House, migrated: str) -> None:
     with empty.as_("admin") as web:
-        said = web.post("/v1/tokens", json={"name": "ci", "roles": [{"role": "viewer", "namespace": "shop"}]}).json()
+        said = web.post(
+            "/v1/cells/-/tokens", json={"name": "ci", "roles": [{"role": "viewer", "namespace": "shop"}]}
+        ).json()
         token = said["token"]
         assert code(empty, token) == 200
-        listed = web.get("/v1/tokens").text
+        listed = web.get("/v1/cells/-/tokens").text
     assert '"ci"' in listed
     secret = token.split("_", 2)[2]
     assert secret not in listed
@@ -64,7 +68,7 @@ async def test_a_token_is_shown_once_and_kept_as_a_hash(empty: House, migrated: 
 def test_halves_of_characters_are_refused(empty: House) -> None:
     body = b'{"name": "t", "roles": [{"role": "viewer", "namespace": "\\udfff\\ud800"}]}'
     with empty.as_("admin") as web:
-        answer = web.post("/v1/tokens", content=body, headers={"Content-Type": "application/json"})
+        answer = web.post("/v1/cells/-/tokens", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["location"] == "body.roles.0.namespace"
 
@@ -73,7 +77,7 @@ def test_a_revoked_token_lets_nobody_in_after_a_second(empty: House) -> None:
     token = empty.token("gone", [("operator", "*")])
     assert code(empty, token) == 200
     with empty.as_("admin") as web:
-        assert web.delete("/v1/tokens/gone").status_code == 204
+        assert web.delete("/v1/cells/-/tokens/gone").status_code == 204
     assert after_a_moment(empty, token) == 401
 
 
@@ -160,9 +164,9 @@ def test_nobody_gives_more_than_they_have(furnished: House) -> None:
         for namespace, expected in (("shop", 201), ("bank", 403), ("*", 403)):
             roles = [{"role": "viewer", "namespace": namespace}]
             name = f"t-{namespace.replace('*', 'all')}"
-            assert web.post("/v1/tokens", json={"name": name, "roles": roles}).status_code == expected
+            assert web.post("/v1/cells/-/tokens", json={"name": name, "roles": roles}).status_code == expected
             given = {"subject": "user:eve", "role": "admin", "namespace": namespace}
-            assert web.put("/v1/grants", params=given).status_code == (204 if expected == 201 else 403)
+            assert web.put("/v1/cells/-/grants", params=given).status_code == (204 if expected == 201 else 403)
 
 
 def test_a_browser_shows_a_token_once_and_has_a_cookie(furnished: House) -> None:
@@ -192,7 +196,7 @@ def test_a_session_ends_with_its_token(empty: House) -> None:
         assert web.post("/v1/session", json={"token": token}).status_code == 200
         assert web.get("/v1/whoami").status_code == 200
         with empty.as_("admin") as admin:
-            assert admin.delete("/v1/tokens/brief").status_code == 204
+            assert admin.delete("/v1/cells/-/tokens/brief").status_code == 204
         time.sleep(FRESH + 0.2)
         assert web.get("/v1/whoami").status_code == 401
 
@@ -212,7 +216,7 @@ def test_a_stream_ends_when_its_token_is_revoked(empty: House) -> None:
     ):
         lines = stream.iter_lines()
         assert next(lines).startswith("retry:")
-        assert admin.delete("/v1/tokens/watcher").status_code == 204
+        assert admin.delete("/v1/cells/-/tokens/watcher").status_code == 204
         began = time.monotonic()
         for _ in lines:
             assert time.monotonic() - began < 10
@@ -276,19 +280,19 @@ def test_token_of_a_namespaces_admin_never_has_the_name_that_a_policy_of_the_cel
     policy = 'permit (principal == Token::"token:deployer", action, resource) when { resource.namespace == "bank" };'
     body = {"name": "deployer", "roles": [{"role": "viewer", "namespace": "shop"}]}
     with empty.as_("admin") as web:
-        assert web.put("/v1/policies/deployer", json={"text": policy}).status_code == 204
-        assert web.post("/v1/tokens", json=body).json()["name"] == "deployer"
-        assert web.delete("/v1/tokens/deployer").status_code == 204
+        assert web.put("/v1/cells/-/policies/deployer", json={"text": policy}).status_code == 204
+        assert web.post("/v1/cells/-/tokens", json=body).json()["name"] == "deployer"
+        assert web.delete("/v1/cells/-/tokens/deployer").status_code == 204
     with empty.as_("admin@shop") as web:
-        made = web.post("/v1/tokens", json=body).json()
+        made = web.post("/v1/cells/-/tokens", json=body).json()
         assert made["name"] == "shop/deployer"
-        assert web.post("/v1/tokens", json=body).status_code == 422
-        assert [token["name"] for token in web.get("/v1/tokens").json()["items"]].count(made["name"]) == 1
+        assert web.post("/v1/cells/-/tokens", json=body).status_code == 422
+        assert [token["name"] for token in web.get("/v1/cells/-/tokens").json()["items"]].count(made["name"]) == 1
     with empty.showing({"Authorization": f"Bearer {made['token']}"}) as web:
         assert web.get("/v1/whoami").json()["name"] == "token:shop/deployer"
         assert web.post("/v1/resources/bank/x/g/1", json=A_VM).status_code == 404
     with empty.as_("stranger") as web:
-        assert web.delete(f"/v1/tokens/{made['name']}").status_code == 404
+        assert web.delete(f"/v1/cells/-/tokens/{made['name']}").status_code == 404
     with empty.as_("admin@shop") as web:
-        assert web.delete(f"/v1/tokens/{made['name']}").status_code == 204
-        assert web.delete("/v1/tokens/deployer").status_code == 404
+        assert web.delete(f"/v1/cells/-/tokens/{made['name']}").status_code == 204
+        assert web.delete("/v1/cells/-/tokens/deployer").status_code == 404

@@ -88,8 +88,8 @@ def test_a_nul_is_no_fault(furnished: House, endpoint: str) -> None:
     [
         ("/v1/calendar?start=", 200),
         ("/v1/calendar?end=", 422),
-        ("/v1/journal/head?before=", 200),
-        ("/v1/journal/archives/next?before=", 200),
+        ("/v1/cells/-/journal/head?before=", 200),
+        ("/v1/cells/-/journal/archives/next?before=", 200),
         ("/v1/resources/shop/web?at=", 200),
     ],
 )

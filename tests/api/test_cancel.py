@@ -60,8 +60,8 @@ def test_what_has_ended_or_never_was_is_not_cancelled(cell: Cell, web: httpx.Cli
     said = problem(web.post(f"/v1/operations/{id}/cancel"), 409, "ended")
     assert said["current_state"] == "Running"
     assert "ended succeeded" in said["detail"]
-    problem(web.post(f"/v1/operations/{uuid4()}/cancel"), 404, "not-found")
-    problem(web.post("/v1/operations/nonsense/cancel"), 422, "invalid")
+    problem(web.post(f"/v1/operations/{ns}/{uuid4()}/cancel"), 404, "not-found")
+    problem(web.post("/v1/operations/shop/nonsense/cancel"), 422, "invalid")
 
 
 def test_who_may_cancel(cell: Cell, web: httpx.Client, ns: str) -> None:
@@ -148,7 +148,7 @@ def test_what_is_not_to_be_retried(cell: Cell, web: httpx.Client, ns: str) -> No
     assert "still under way" in problem(web.post(f"/v1/operations/{id}/retry"), 409, "not-retryable")["detail"]
     cell.settle(path)
     assert "nothing to retry" in problem(web.post(f"/v1/operations/{id}/retry"), 409, "not-retryable")["detail"]
-    problem(web.post(f"/v1/operations/{uuid4()}/retry"), 404, "not-found")
+    problem(web.post(f"/v1/operations/{ns}/{uuid4()}/retry"), 404, "not-found")
 
 
 def test_a_failed_vm_says_what_it_takes(cell: Cell, web: httpx.Client, ns: str) -> None:

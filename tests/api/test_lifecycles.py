@@ -11,7 +11,7 @@ from tests.api.test_resources import problem
 
 
 def test_all_are_listed_in_brief(web: httpx.Client) -> None:
-    items = web.get("/v1/lifecycles").json()["items"]
+    items = web.get("/v1/cells/-/lifecycles").json()["items"]
     assert [item["kind"] for item in items] == list(KINDS)
     vm = items[0]
     assert (vm["family"], vm["parent"], vm["findings"]) == ("multicloud", "subgroup", 0)
@@ -23,7 +23,7 @@ def test_all_are_listed_in_brief(web: httpx.Client) -> None:
 
 
 def test_one_is_shown_whole(web: httpx.Client) -> None:
-    said = web.get("/v1/lifecycles/vm").json()
+    said = web.get("/v1/cells/-/lifecycles/vm").json()
     assert [state["name"] for state in said["states"]] == [state.name for state in KINDS["vm"].states]
     states = {state["name"]: state for state in said["states"]}
     assert (
@@ -41,7 +41,7 @@ def test_one_is_shown_whole(web: httpx.Client) -> None:
 
 
 def test_there_are_no_others(web: httpx.Client) -> None:
-    problem(web.get("/v1/lifecycles/door"), 404, "not-found")
+    problem(web.get("/v1/cells/-/lifecycles/door"), 404, "not-found")
 
 
 def test_the_client_sees_them_too(cell: Cell) -> None:

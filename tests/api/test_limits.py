@@ -104,8 +104,8 @@ def test_a_body_with_too_much_in_it(client: httpx.Client) -> None:
 
 
 def test_a_get_with_a_body_is_held_to_the_same(client: httpx.Client) -> None:
-    check(client.request("GET", "/v1/lifecycles", content=b"[" * 11), "too-deep")
-    check(client.request("GET", "/v1/lifecycles", content=b" " * 200_001), "too-large")
+    check(client.request("GET", "/v1/cells/-/lifecycles", content=b"[" * 11), "too-deep")
+    check(client.request("GET", "/v1/cells/-/lifecycles", content=b" " * 200_001), "too-large")
 
 
 def test_an_address_that_is_too_long(client: httpx.Client) -> None:
@@ -114,8 +114,8 @@ def test_an_address_that_is_too_long(client: httpx.Client) -> None:
 
 
 def test_headers_that_are_too_large(client: httpx.Client) -> None:
-    check(client.get("/v1/lifecycles", headers={"x-a": "b" * 2000}), "headers-too-large")
-    check(client.get("/v1/lifecycles", headers={f"x-{n}": "b" for n in range(1000)}), "headers-too-large")
+    check(client.get("/v1/cells/-/lifecycles", headers={"x-a": "b" * 2000}), "headers-too-large")
+    check(client.get("/v1/cells/-/lifecycles", headers={f"x-{n}": "b" for n in range(1000)}), "headers-too-large")
 
 
 @pytest.mark.parametrize("headers", [("Content-Length: 100",), ("Transfer-Encoding: chunked",)])
@@ -134,14 +134,14 @@ def test_bodies_on_their_way_take_nobodys_place_and_bounded_memory(narrow: Cell,
         for _ in range(BOUNDS.in_hand * 3):
             slow = stack.enter_context(closing(connect(narrow)))
             slow.sendall(post("/v1/resources/a/b", "Content-Length: 1000"))
-        assert client.get("/v1/lifecycles").status_code == 200
+        assert client.get("/v1/cells/-/lifecycles").status_code == 200
         for _ in range(2):
             large = stack.enter_context(closing(connect(narrow)))
             large.sendall(post("/v1/resources/a/b", "Content-Length: 190000") + b" " * 180_000)
         with suppress(ConnectionResetError):  # who still sends while the server hangs up may miss the answer
             status, problem, _ = answer_of(large)
             assert (status, problem["code"]) == (503, "busy")
-        assert client.get("/v1/lifecycles").status_code == 200
+        assert client.get("/v1/cells/-/lifecycles").status_code == 200
     limits = narrow.limits
     assert limits is not None
     _until(lambda: limits.large == 0, "bodies that never came still count")
@@ -152,13 +152,13 @@ def test_more_than_so_many_in_hand_are_told_to_come_back(narrow: Cell, client: h
     assert limits is not None
     limits.in_hand += BOUNDS.in_hand
     try:
-        answer = client.get("/v1/lifecycles")
+        answer = client.get("/v1/cells/-/lifecycles")
         check(answer, "busy")
         assert answer.headers["retry-after"] == "1"
         assert client.get("/livez").status_code == client.get("/readyz").status_code == 200
     finally:
         limits.in_hand -= BOUNDS.in_hand
-    assert client.get("/v1/lifecycles").status_code == 200
+    assert client.get("/v1/cells/-/lifecycles").status_code == 200
     _until(lambda: limits.in_hand == 0, "what was answered is still in hand")
 
 

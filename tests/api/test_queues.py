@@ -113,7 +113,7 @@ def test_one_that_waits_is_cancelled_or_put_first(cell: Cell, web: httpx.Client,
     problem(web.post(f"/v1/operations/{one}/cancel"), 409, "ended")
     for id in (one, busy):
         problem(web.post(f"/v1/operations/{id}/promote"), 409, "not-queued")
-    problem(web.post(f"/v1/operations/{path.count('/'):032}/promote"), 404, "not-found")
+    problem(web.post(f"/v1/operations/{path.split('/')[1]}/{path.count('/'):032}/promote"), 404, "not-found")
     assert [item["id"] for item in web.get(f"/v1/queues{path}").json()["items"]] == [three, two]
     cell.settle(path)
     assert web.get(f"/v1/resources{path}").json()["operation"]["id"] == three

@@ -89,7 +89,7 @@ def test_what_is_not_there_is_404(web: httpx.Client, ns: str) -> None:
         web.post(f"/v1/resources/{ns}/m/g/1?action=suspend"),
         web.post(f"/v1/resources/{ns}/m/g/1?action=suspend", json={"kind": "vm"}),
         web.post(f"/v1/resources/{ns}/m/g/1", json={"kind": "unicorn", "lane": "a"}),
-        web.get("/v1/operations/00000000-0000-0000-0000-000000000000"),
+        web.get("/v1/operations/shop/00000000-0000-0000-0000-000000000000"),
         web.get("/v1/explain", params={"path": f"/{ns}/m/g/1", "action": "suspend"}),
     ):
         problem(answer, 404, "not-found")
@@ -116,7 +116,7 @@ def test_a_path_of_another_kind_is_not_what_was_meant(cell: Cell, web: httpx.Cli
         ("GET", "/v1/resources/n/%2e%2e/m", None, "path.path"),
         ("GET", "/v1/resources?below=n", None, "query.below"),
         ("GET", "/v1/resources?limit=0", None, "query.limit"),
-        ("GET", "/v1/operations/nonsense", None, "path.id"),
+        ("GET", "/v1/operations/shop/nonsense", None, "path.id"),
         ("GET", "/v1/journal?after=-1", None, "query.after"),
         ("GET", "/v1/explain?path=/n", None, "query.action"),
     ],

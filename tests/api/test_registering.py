@@ -139,7 +139,7 @@ def cell(cells: tuple[Cell, Cell]) -> Cell:
 
 
 def put(web: httpx.Client, kind: str, document: str) -> httpx.Response:
-    return web.put(f"/v1/lifecycles/{kind}", json={"document": document}, timeout=60)
+    return web.put(f"/v1/cells/-/lifecycles/{kind}", json={"document": document}, timeout=60)
 
 
 def make(web: httpx.Client, path: str, kind: str = "note", **more: object) -> httpx.Response:
@@ -151,9 +151,9 @@ def test_a_kind_is_registered_and_used(cell: Cell, web: httpx.Client) -> None:
     assert (said["version"], said["registered_by"], said["document"]) == (1, "ann", NOTE)
     assert said["explored"]["worlds"] == 3
     assert said["explored"]["bounds"]["crashes"] == 2
-    brief = next(one for one in web.get("/v1/lifecycles").json()["items"] if one["kind"] == "note")
+    brief = next(one for one in web.get("/v1/cells/-/lifecycles").json()["items"] if one["kind"] == "note")
     assert (brief["family"], brief["version"], brief["findings"]) == ("yours", 1, 0)
-    whole = web.get("/v1/lifecycles/note").json()
+    whole = web.get("/v1/cells/-/lifecycles/note").json()
     assert whole["explored"] == {"worlds": 3, "steps": 4}
     assert whole["registered"]["registered_by"] == "ann"
     assert make(web, "/shop/n1").status_code == 202
@@ -181,14 +181,14 @@ def test_findings_refuse_it(cell: Cell, web: httpx.Client) -> None:
     (finding,) = said["errors"]
     assert finding["location"] == "state Closed"
     assert finding["message"].endswith("[dead-end]")
-    problem(web.get("/v1/lifecycles/note"), 404, "not-found")
+    problem(web.get("/v1/cells/-/lifecycles/note"), 404, "not-found")
 
 
 def test_a_violation_refuses_it_with_its_story(web: httpx.Client) -> None:
     said = problem(put(web, "lamp", UNSAFE), 422, "not-safe")
     assert "\n  1. it is Dark" in said["detail"]
     assert said["detail"].splitlines()[-1].strip().startswith("->")
-    problem(web.get("/v1/lifecycles/lamp"), 404, "not-found")
+    problem(web.get("/v1/cells/-/lifecycles/lamp"), 404, "not-found")
 
 
 @pytest.mark.parametrize(
@@ -240,8 +240,10 @@ def test_another_server_knows_it_at_once(cells: tuple[Cell, Cell]) -> None:
         one.post("/v1/resources/shop/n1?action=close")
         assert other.get("/v1/resources/shop/n1").json()["state"] == "Shut"
         put(one, "leaf", NOTE.replace("kind: note", "kind: leaf"))
-        assert other.get("/v1/lifecycles/leaf").status_code == 200
-        assert {"note", "memo", "leaf"} <= {item["kind"] for item in other.get("/v1/lifecycles").json()["items"]}
+        assert other.get("/v1/cells/-/lifecycles/leaf").status_code == 200
+        assert {"note", "memo", "leaf"} <= {
+            item["kind"] for item in other.get("/v1/cells/-/lifecycles").json()["items"]
+        }
 
 
 @pytest.mark.long
@@ -310,20 +312,22 @@ def test_what_was_decided_by_another_document_is_not_written(cells: tuple[Cell, 
 def test_a_kind_goes_when_nothing_is_left_of_it(cells: tuple[Cell, Cell]) -> None:
     here, there = cells
     with http(here) as web, http(there) as other:
-        problem(web.delete("/v1/lifecycles/vm"), 409, "built-in")
-        problem(web.delete("/v1/lifecycles/note"), 404, "not-found")
+        problem(web.delete("/v1/cells/-/lifecycles/vm"), 409, "built-in")
+        problem(web.delete("/v1/cells/-/lifecycles/note"), 404, "not-found")
         put(web, "note", NOTE)
         put(web, "page", NOTE.replace("kind: note", "kind: page\nparent: note"))
-        assert "page is about note" in problem(web.delete("/v1/lifecycles/note"), 409, "kind-in-use")["detail"]
-        assert web.delete("/v1/lifecycles/page").status_code == 204
+        assert (
+            "page is about note" in problem(web.delete("/v1/cells/-/lifecycles/note"), 409, "kind-in-use")["detail"]
+        )
+        assert web.delete("/v1/cells/-/lifecycles/page").status_code == 204
         make(other, "/shop/n1")
-        assert "1 in Open" in problem(web.delete("/v1/lifecycles/note"), 409, "kind-in-use")["detail"]
+        assert "1 in Open" in problem(web.delete("/v1/cells/-/lifecycles/note"), 409, "kind-in-use")["detail"]
         here.numbered()
         at = web.get("/v1/journal", params={"path": "/shop/n1"}).json()["items"][0]["at"]
         web.post("/v1/resources/shop/n1?action=delete")
         here.numbered()
-        assert web.delete("/v1/lifecycles/note").status_code == 204
-        problem(web.get("/v1/lifecycles/note"), 404, "not-found")
+        assert web.delete("/v1/cells/-/lifecycles/note").status_code == 204
+        problem(web.get("/v1/cells/-/lifecycles/note"), 404, "not-found")
         problem(make(other, "/shop/n3"), 404, "not-found")  # though it has not heard of it yet
         assert web.get("/v1/resources/shop/n1", params={"at": at}).json()["state_class"] == "stable"
         assert put(web, "note", NOTE).json()["version"] == 3
@@ -346,12 +350,12 @@ def test_a_group_asks_its_members(cell: Cell, web: httpx.Client) -> None:
     assert web.get("/v1/resources/shop/s1").json()["state"] == "Closed"
     assert {web.get(f"/v1/resources/shop/s1/n{n}").json()["state"] for n in range(3)} == {"Closed"}
     problem(web.post("/v1/resources/shop/s1?action=delete"), 409, "not-empty")
-    assert "shelf is about note" in problem(web.delete("/v1/lifecycles/note"), 409, "kind-in-use")["detail"]
+    assert "shelf is about note" in problem(web.delete("/v1/cells/-/lifecycles/note"), 409, "kind-in-use")["detail"]
 
 
 def test_those_that_are_built_in_stay(cell: Cell, web: httpx.Client) -> None:
     put(web, "note", NOTE)
-    assert [item["kind"] for item in web.get("/v1/lifecycles").json()["items"]] == [*KINDS, "note"]
+    assert [item["kind"] for item in web.get("/v1/cells/-/lifecycles").json()["items"]] == [*KINDS, "note"]
 
 
 @pytest.mark.long

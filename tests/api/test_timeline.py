@@ -60,4 +60,4 @@ def test_a_group_has_a_bar_for_each_member_and_each_reason_once(cell: Cell, web:
 
 
 def test_of_no_operation_there_is_nothing(web: httpx.Client) -> None:
-    problem(web.get(f"/v1/operations/{uuid4()}/timeline"), 404, "not-found")
+    problem(web.get(f"/v1/operations/shop/{uuid4()}/timeline"), 404, "not-found")

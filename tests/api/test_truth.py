@@ -28,11 +28,11 @@ async def test_belief_and_truth_side_by_side(migrated: str, nats_server: Nats, w
             row = await s.controller.store.resources.read("/ns/m/g/2")
             assert row is not None
             await world.drift("stop", tokens=[str(row.token)])
-            answer = await web.get("/v1/truth", params={"below": "/ns/m", "kind": "vm", "limit": 1})
+            answer = await web.get("/v1/drift", params={"below": "/ns/m", "kind": "vm", "limit": 1})
             assert answer.status_code == 200, answer.text
             page = answer.json()
             assert [(x["path"], x["observed"], x["matches"]) for x in page["items"]] == [(PATH, "Running", True)]
-            page = (await web.get("/v1/truth", params={"below": "/ns/m", "cursor": page["next"]})).json()
+            page = (await web.get("/v1/drift", params={"below": "/ns/m", "cursor": page["next"]})).json()
             assert page["next"] is None
             (found,) = page["items"]
             assert found.pop("observed_at")
@@ -47,25 +47,25 @@ async def test_belief_and_truth_side_by_side(migrated: str, nats_server: Nats, w
                 "reason": None,
                 "next_action": "record Suspended",
             }
-            query = {"below": "/ns/m/g/2", "fresh": "false"}
-            (found,) = (await web.get("/v1/truth", params=query)).json()["items"]
+            query = {"below": "/ns/m/g/2", "refresh": "false"}
+            (found,) = (await web.get("/v1/drift", params=query)).json()["items"]
             assert (found["observed"], found["matches"], found["reason"]) == (None, None, "unasked")
             (resource,) = (await web.get("/v1/resources", params={"below": "/ns/m", "limit": 1})).json()["items"]
             assert resource["state"] == "Running"
-        (found,) = (await web.get("/v1/truth", params={"below": PATH})).json()["items"]
+        (found,) = (await web.get("/v1/drift", params={"below": PATH})).json()["items"]
         assert (found["observed"], found["matches"], found["reason"]) == (None, None, "no-agent")
 
 
 def test_without_a_wish_for_fresh_news_the_store_answers(cell: Cell, web: httpx.Client, ns: str) -> None:
     running(cell, web, f"/{ns}/m/g/1")
     make(web, f"/{ns}/m/g/2")
-    found = web.get("/v1/truth", params={"below": f"/{ns}", "fresh": False}).json()["items"]
+    found = web.get("/v1/drift", params={"below": f"/{ns}", "refresh": False}).json()["items"]
     assert [(x["recorded"], x["expected"], x["observed"], x["matches"], x["reason"]) for x in found] == [
         ("Running", "Running", None, None, "unasked"),
         ("Creating", "", None, None, "moving"),
     ]
     assert found[0]["observed_at"] is not None
-    assert web.get("/v1/truth", params={"below": f"/{ns}", "kind": "disk"}).json() == {
+    assert web.get("/v1/drift", params={"below": f"/{ns}", "kind": "disk"}).json() == {
         "items": [],
         "next": None,
         "more": False,
@@ -73,10 +73,11 @@ def test_without_a_wish_for_fresh_news_the_store_answers(cell: Cell, web: httpx.
 
 
 @pytest.mark.parametrize(
-    "query", [{"below": "no"}, {"kind": "a b"}, {"limit": 0}, {"limit": 1001}, {"cursor": "?"}, {"fresh": "perhaps"}]
+    "query",
+    [{"below": "no"}, {"kind": "a b"}, {"limit": 0}, {"limit": 1001}, {"cursor": "?"}, {"refresh": "perhaps"}],
 )
 def test_questions_that_make_no_sense(web: httpx.Client, query: dict[str, Any]) -> None:
-    said = problem(web.get("/v1/truth", params=query), 422, "invalid")
+    said = problem(web.get("/v1/drift", params=query), 422, "invalid")
     assert said["errors"][0]["location"] == f"query.{next(iter(query))}"
 
 
@@ -90,21 +91,25 @@ def test_orphans_the_oldest_first(cell: Cell, web: httpx.Client, ns: str) -> Non
 
     find(lanes[0], "t1")
     find(lanes[1], "t2")
-    assert web.get("/v1/orphans", params={"lane": lanes[0]}).json() == {"items": [], "next": None, "more": False}
+    assert web.get("/v1/cells/-/orphans", params={"lane": lanes[0]}).json() == {
+        "items": [],
+        "next": None,
+        "more": False,
+    }
     find(lanes[1], "t2")
     find(lanes[0], "t1", "t3")
     find(lanes[0], "t1", "t3")
-    page = web.get("/v1/orphans", params={"lane": lanes[0]}).json()
+    page = web.get("/v1/cells/-/orphans", params={"lane": lanes[0]}).json()
     assert [x["token"] for x in page["items"]] == ["t1", "t3"]
     first = page["items"][0]
     assert first["last_observed_at"] > first["first_observed_at"]
     shown = {"lane": lanes[0], "token": "t1", "path": f"/{ns}/t1", "state": "Running", "facts": {"id": "i-t1"}}
     assert first.items() >= shown.items()
-    page = web.get("/v1/orphans", params={"lane": lanes[0], "limit": 1}).json()
+    page = web.get("/v1/cells/-/orphans", params={"lane": lanes[0], "limit": 1}).json()
     assert ([x["token"] for x in page["items"]], page["more"]) == (["t1"], True)
-    everywhere = web.get("/v1/orphans").json()["items"]
+    everywhere = web.get("/v1/cells/-/orphans").json()["items"]
     assert [x["token"] for x in everywhere if x["lane"] in lanes] == ["t1", "t2", "t3"]
-    assert problem(web.get("/v1/orphans", params={"lane": "a b"}), 422, "invalid")["errors"]
+    assert problem(web.get("/v1/cells/-/orphans", params={"lane": "a b"}), 422, "invalid")["errors"]
 
 
 def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> None:
@@ -117,7 +122,7 @@ def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> N
     found: dict[str, Any] = {}
     query: dict[str, Any] = {"limit": 2}
     while True:
-        page = web.get("/v1/lanes", params=query).json()
+        page = web.get("/v1/cells/-/lanes", params=query).json()
         assert len(page["items"]) <= 2
         found |= {item["lane"]: item for item in page["items"]}
         if page["next"] is None:
@@ -133,7 +138,7 @@ def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> N
     assert (c["agents"], c["untaken"], c["next_inventory_at"]) == ([], 1, None)
 
 
-@pytest.mark.parametrize("address", ["/v1/lanes/lab.blue/limit", "/v1/providers/lab/limits"])
+@pytest.mark.parametrize("address", ["/v1/cells/-/lanes/lab.blue/limit", "/v1/cells/-/providers/lab/limits"])
 @pytest.mark.parametrize("members", [0, 2**31, 2**63])
 def test_a_limit_that_cannot_be_counted_to_is_refused(web: httpx.Client, address: str, members: int) -> None:
     answer = web.put(address, json={"members": members})

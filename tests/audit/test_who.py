@@ -69,8 +69,8 @@ def test_what_a_policy_refuses_is_in_the_journal(empty: House) -> None:
     with empty.as_("viewer@shop") as web:
         assert web.post("/v1/resources/shop/a", json=VM).status_code == 403  # an action
         assert web.post("/v1/resources/bank/a", json=VM).status_code == 404  # what is not there for them
-        assert web.get("/v1/policies").status_code == 403  # what is no lifecycle's
-        assert web.get("/v1/policies").status_code == 403
+        assert web.get("/v1/cells/-/policies").status_code == 403  # what is no lifecycle's
+        assert web.get("/v1/cells/-/policies").status_code == 403
     told = [(x["path"], x["word"], x["refused"]) for x in lines(empty, principal="token:viewer-in-shop")]
     assert told == [("/shop/a", "create", 1), ("/bank/a", "create", 1), ("/", "access", 2)]
     with empty.as_("viewer@shop") as web:
@@ -119,14 +119,14 @@ def test_who_may_what_is_in_the_journal_when_it_changes(empty: House) -> None:
     with empty.as_("admin") as web:
         web.headers["X-Request-Id"] = "mine"
         asked = {"name": "ci", "roles": [{"role": "viewer", "namespace": "shop"}]}
-        secret = web.post("/v1/tokens", json=asked).json()["token"]
-        assert web.delete("/v1/tokens/ci").status_code == 204
+        secret = web.post("/v1/cells/-/tokens", json=asked).json()["token"]
+        assert web.delete("/v1/cells/-/tokens/ci").status_code == 204
         grant = {"subject": "user:ann", "role": "viewer", "namespace": "shop"}
-        assert web.put("/v1/grants", params=grant).status_code == 204
-        assert web.put("/v1/grants", params=grant).status_code == 204  # it is there already
-        assert web.delete("/v1/grants", params=grant).status_code == 204
-        assert web.put("/v1/policies/no", json={"text": policy}).status_code == 204
-        assert web.delete("/v1/policies/no").status_code == 204
+        assert web.put("/v1/cells/-/grants", params=grant).status_code == 204
+        assert web.put("/v1/cells/-/grants", params=grant).status_code == 204  # it is there already
+        assert web.delete("/v1/cells/-/grants", params=grant).status_code == 204
+        assert web.put("/v1/cells/-/policies/no", json={"text": policy}).status_code == 204
+        assert web.delete("/v1/cells/-/policies/no").status_code == 204
     found = lines(empty, request="mine")
     assert [(x["kind"], x["word"]) for x in found] == [
         ("token", "create"), ("token", "revoke"), ("grant", "give"), ("grant", "take"), ("policy", "put"),

@@ -46,7 +46,9 @@ def datacenter(cell: Trial, tmp_path: Path) -> Iterator[Stead]:
 
 
 def _served(cell: Trial) -> bool:
-    items = httpx.get(f"{cell.url}/v1/lanes", params={"limit": 500}, trust_env=False, timeout=60).json()["items"]
+    items = httpx.get(f"{cell.url}/v1/cells/-/lanes", params={"limit": 500}, trust_env=False, timeout=60).json()[
+        "items"
+    ]
     return any(item["lane"] == "libvirt.dc" and any(agent["connected"] for agent in item["agents"]) for item in items)
 
 

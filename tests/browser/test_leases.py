@@ -31,12 +31,12 @@ def rack(cell: Trial, web: httpx.Client) -> None:
     """Three hosts, and somebody who hands them over."""
     cell.until(lambda: _served(web), "the rack to be served")
     for name in ("h1", "h2", "h3"):
-        web.put(f"/v1/hosts/{name}", json={"lane": LANE}).raise_for_status()
-    web.delete("/v1/hosts/h4")
+        web.put(f"/v1/cells/-/hosts/{name}", json={"lane": LANE}).raise_for_status()
+    web.delete("/v1/cells/-/hosts/h4")
 
 
 def _served(web: httpx.Client) -> bool:
-    items = web.get("/v1/lanes", params={"limit": 500}).json()["items"]
+    items = web.get("/v1/cells/-/lanes", params={"limit": 500}).json()["items"]
     return any(item["lane"] == LANE and any(agent["connected"] for agent in item["agents"]) for item in items)
 
 
@@ -68,7 +68,7 @@ def _fits(looking: Looking) -> bool:
 
 def test_without_hosts_it_is_told_how_to_add_one(looking: Looking, web: httpx.Client) -> None:
     for name in ("h1", "h2", "h3", "h4"):  # those that are there from the beginning
-        web.delete(f"/v1/hosts/{name}")
+        web.delete(f"/v1/cells/-/hosts/{name}")
     looking.go("/")
     looking.the("nav-calendar").click()
     looking.sees("empty", "stead host add")
@@ -91,7 +91,7 @@ def test_a_lease_is_seen_in_the_calendar_and_opened_from_there(
     expect(looking.the("now")).to_be_visible()
     looking.picture("calendar-day")
 
-    web.put("/v1/hosts/h2/works", json={"healthy": False, "reason": WHY}).raise_for_status()
+    web.put("/v1/cells/-/hosts/h2/works", json={"healthy": False, "reason": WHY}).raise_for_status()
     expect(_row(looking, "h2").get_by_role("rowheader")).to_contain_text(f"failed: {WHY}", timeout=PATIENCE)
     expect(_row(looking, "h3").locator("[data-booked='/lab/monday']")).to_be_visible(
         timeout=PATIENCE
@@ -125,7 +125,7 @@ def test_a_lease_is_seen_in_the_calendar_and_opened_from_there(
     expect(reservation.locator(".chip")).to_have_text(["h1", "h3"], timeout=PATIENCE)
     expect(reservation.locator("[data-flag=changed]")).to_be_visible()
     looking.picture("lease")
-    web.put("/v1/hosts/h3/works", json={"healthy": False}).raise_for_status()
+    web.put("/v1/cells/-/hosts/h3/works", json={"healthy": False}).raise_for_status()
     expect(reservation.locator("[data-flag=missing]")).to_be_visible(timeout=PATIENCE)
     expect(lease.locator("[data-flag=degraded]")).to_be_visible()
     looking.picture("lease-missing")

@@ -64,7 +64,7 @@ def test_a_token_is_shown_once_and_nothing_of_it_stays(asking: House, stranger: 
 def test_the_issuer_lets_one_in_and_back_to_where_one_was(asking: House, stranger: Looking) -> None:
     with asking.as_("admin") as web:
         given = {"subject": "user:ann", "role": "viewer", "namespace": "shop"}
-        assert web.put("/v1/grants", params=given).status_code == 204
+        assert web.put("/v1/cells/-/grants", params=given).status_code == 204
     stranger.go("/tree")
     stranger.the("log-in").click()
     stranger.sees("who", "ann")

@@ -63,7 +63,7 @@ class Site:
 
 
 def _served(web: httpx.Client) -> bool:
-    items = web.get("/v1/lanes", params={"limit": 500}).json()["items"]
+    items = web.get("/v1/cells/-/lanes", params={"limit": 500}).json()["items"]
     return any(item["lane"] == LANE and any(agent["connected"] for agent in item["agents"]) for item in items)
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import batched
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 import httpx
@@ -121,7 +120,7 @@ async def limit(cell: Cell) -> None:
     """Say what providers bear at once."""
     async with httpx.AsyncClient(base_url=cell.addresses[0], trust_env=False, verify=False, timeout=60) as client:
         for provider, limits in LIMITED.items():
-            (await client.put(f"/v1/providers/{provider}/limits", json=limits)).raise_for_status()
+            (await client.put(f"/v1/cells/-/providers/{provider}/limits", json=limits)).raise_for_status()
 
 
 def sizes(vms: int) -> dict[str, int]:
@@ -185,7 +184,7 @@ class FleetLoad:
         return self.load._told(answer, path, action, f"{path.rpartition('/')[2] if kind == 'mci' else 'member'}: ")
 
     async def _retry(self, client: httpx.AsyncClient, group: str, operation: str, action: str) -> Asked | None:
-        answer = await self.load._answer(client, f"/v1/operations/{operation}/retry")
+        answer = await self.load._answer(client, f"{Asked(operation, group, action).address}/retry")
         return self.load._told(answer, group, action, f"{group.rpartition('/')[2]}: retried ")
 
     async def _ended(self, client: httpx.AsyncClient, begun: Asked, end: float) -> str:
@@ -193,12 +192,12 @@ class FleetLoad:
         loop = asyncio.get_running_loop()
         if self.random.random() < CANCELS:
             await asyncio.sleep(self.random.uniform(0.5, 2))
-            said = await self.load._answer(client, f"/v1/operations/{begun.operation}/cancel")
+            said = await self.load._answer(client, f"{begun.address}/cancel")
             self.load.counts[f"group: cancelled{'' if said.status_code == 202 else ' too late'}"] += 1
         while loop.time() < end:
             with suppress(httpx.TransportError):
                 url = self.random.choice(self.load.addresses)
-                answer = await client.get(f"{url}/v1/operations/{UUID(begun.operation)}")
+                answer = await client.get(f"{url}{begun.address}")
                 now: dict[str, Any] = answer.json() if answer.status_code == 200 else {}
                 if now.get("outcome"):
                     self.load.counts[f"group: ended {now['outcome']}"] += 1

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import httpx
 
@@ -96,10 +95,10 @@ class InfraLoad:
         """Wait for the end, perhaps after a second thought."""
         if self.random.random() < CANCELS:
             await asyncio.sleep(self.random.uniform(0, 3))
-            said = await self.load._answer(client, f"/v1/operations/{begun.operation}/cancel")
+            said = await self.load._answer(client, f"{begun.address}/cancel")
             self.load.counts[f"mci: cancelled{'' if said.status_code == 202 else ' too late'}"] += 1
         while asyncio.get_running_loop().time() < end:
-            now = await self._get(client, f"/v1/operations/{UUID(begun.operation)}")
+            now = await self._get(client, begun.address)
             if now.get("outcome"):
                 self.load.counts[f"mci: {begun.action} ended {now['outcome']}"] += 1
                 return

@@ -70,8 +70,14 @@ class Asked:
     """A request that was let in."""
 
     operation: str
+    """Its UUID."""
     path: str
     action: str
+
+    @property
+    def address(self) -> str:
+        """Of the operation."""
+        return f"/v1/operations/{self.path.split('/')[1]}/{self.operation}"
 
 
 @dataclass
@@ -148,7 +154,7 @@ class Load:
         begun = self._told(answer, path, action)
         if begun is not None and self.random.random() < CANCELS:
             await asyncio.sleep(self.random.uniform(0, 2))
-            said = await self._answer(client, f"/v1/operations/{begun.operation}/cancel")
+            said = await self._answer(client, f"{begun.address}/cancel")
             self.counts["cancelled" if said.status_code == 202 else "cancelled too late"] += 1
 
     def _wish(self, vm: Vm) -> tuple[str, dict[str, Any]]:
@@ -169,7 +175,7 @@ class Load:
 
     async def _retry(self, client: httpx.AsyncClient, one: Asked) -> None:
         """Ask once more for what some operation was to do; most have done it."""
-        answer = await self._answer(client, f"/v1/operations/{one.operation}/retry")
+        answer = await self._answer(client, f"{one.address}/retry")
         self._told(answer, one.path, one.action, "retried ")
 
     def _told(self, answer: httpx.Response, path: str, action: str, how: str = "") -> Asked | None:
@@ -178,7 +184,7 @@ class Load:
         if answer.status_code != 202:
             self.counts["idle" if answer.status_code == 200 else f"refused {said['code']}"] += 1
             return None
-        begun = Asked(said["operation"]["id"], path, action)
+        begun = Asked(said["operation"]["id"].rpartition("/")[2], path, action)
         self.accepted.append(begun)
         self.times.append(time.monotonic() - self.began)
         self.counts[f"joined {action}" if said["joined"] else f"{how}{action}"] += 1

@@ -169,7 +169,7 @@ async def _tokens(one: Cell) -> dict[str, str]:
 
 async def _drift(one: Cell) -> dict[str, DriftReport]:
     async with Client(one.random.choice(one.addresses)) as client:
-        return {report.path: report async for report in client.truth(below="/")}
+        return {report.path: report async for report in client.drift(below="/")}
 
 
 async def _release(one: Cell) -> None:

@@ -156,7 +156,7 @@ async def replaced(one: Cell, process: Process, env: list[str] | tuple[str, ...]
 async def versions(one: Cell) -> set[str]:
     """Of the agents that are there."""
     async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
-        answer = await client.get(f"{one.addresses[0]}/v1/agents")
+        answer = await client.get(f"{one.addresses[0]}/v1/cells/-/agents")
     return {agent["version"] for agent in answer.json()["items"]}
 
 

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import httpx
 
@@ -95,7 +94,7 @@ class TenantLoad:
                 begun = await self._ask(client, path, action, kind, **body)
                 if begun is not None and self.random.random() < CANCELS:
                     await asyncio.sleep(self.random.uniform(0, 1))
-                    said = await self.load._answer(client, f"/v1/operations/{begun.operation}/cancel")
+                    said = await self.load._answer(client, f"{begun.address}/cancel")
                     self.load.counts[f"{kind}: cancelled{'' if said.status_code == 202 else ' too late'}"] += 1
             await asyncio.sleep(self.random.expovariate(1 / PAUSE))
 
@@ -112,7 +111,7 @@ class TenantLoad:
 
     async def _ended(self, client: httpx.AsyncClient, begun: Asked, end: float) -> None:
         while asyncio.get_running_loop().time() < end:
-            now = await self._get(client, f"/v1/operations/{UUID(begun.operation)}")
+            now = await self._get(client, begun.address)
             if now.get("outcome"):
                 self.load.counts[f"node: {begun.action} ended {now['outcome']}"] += 1
                 return

@@ -55,8 +55,8 @@ def test_an_operation_by_its_id(cell: Cell, ns: str, stead: Stead) -> None:
     assert json.loads(stead("operation", "show", id, "-o", "json").out)["outcome"] == "failed"
     assert stead("operation", "show", id, "-o", "name").out == f"{id}\n"
     assert stead("operation", "wait", id).code == Code.FAILED
-    assert stead("operation", "show", "00000000-0000-0000-0000-000000000000").code == Code.NOT_FOUND
-    assert stead("operation", "show", "nonsense").code == Code.USAGE
+    assert stead("operation", "show", "shop/00000000-0000-0000-0000-000000000000").code == Code.NOT_FOUND
+    assert stead("operation", "show", "shop/nonsense").code == Code.USAGE
 
 
 def test_wait_times_out(cell: Cell, ns: str, stead: Stead) -> None:

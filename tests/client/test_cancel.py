@@ -46,7 +46,7 @@ async def test_what_is_refused_is_raised(cell: Cell, client: Client, ns: str) ->
     assert retried.value.problem.code == "not-retryable"
     for ask in (client.cancel, client.retry):
         with pytest.raises(NotFound):
-            await ask(str(uuid4()))
+            await ask(f"shop/{uuid4()}")
 
 
 @pytest.mark.req("X-10")

@@ -86,7 +86,7 @@ async def test_its_end_is_not_told_before_its_last_step(cell: Cell, ns: str) -> 
 async def test_what_is_not_there_is_not_followed(cell: Cell, ns: str) -> None:
     async with Client(cell.url) as client:
         with pytest.raises(NotFound):
-            await anext(client.steps("00000000-0000-0000-0000-000000000000"))
+            await anext(client.steps(f"{ns}/00000000-0000-0000-0000-000000000000"))
         made = await client.ask(f"/{ns}/m/g/1", "create", kind="vm", lane="sim.a")
         assert made.operation is not None
         with pytest.raises(InvalidRequest):

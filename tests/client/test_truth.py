@@ -19,7 +19,7 @@ PATHS = [f"/ns/m/g/{i}" for i in (1, 2, 3)]
 
 def everything(url: str) -> tuple[list[DriftReport], tuple[Orphan, ...], list[Lane]]:
     with SyncClient(url, retries=0) as client:
-        return list(client.truth(below="/ns", limit=2)), client.orphans().items, list(client.lanes(limit=1))
+        return list(client.drift(below="/ns", limit=2)), client.orphans().items, list(client.lanes(limit=1))
 
 
 @pytest.mark.req("X-07", "X-08")
@@ -37,16 +37,16 @@ async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: 
         row = await s.controller.store.resources.read(PATHS[1])
         assert row is not None
         await world.drift("delete", tokens=[str(row.token)])
-        found = [x async for x in client.truth(kind="vm", below="/ns", limit=2)]
+        found = [x async for x in client.drift(kind="vm", below="/ns", limit=2)]
         assert [(x.path, x.recorded, x.observed, x.matches) for x in found] == [
             (PATHS[0], "Running", "Running", True),
             (PATHS[1], "Running", "absent", False),
             (PATHS[2], "Running", "Running", True),
         ]
         assert isinstance(found[0].observed_at, datetime)
-        (stored,) = (await client.truth_page(below=PATHS[1], fresh=False)).items
+        (stored,) = (await client.drift_page(below=PATHS[1], refresh=False)).items
         assert (stored.observed, stored.matches, stored.reason) == (None, None, "unasked")
-        assert [x async for x in client.truth(kind="disk")] == []
+        assert [x async for x in client.drift(kind="disk")] == []
 
         assert (await client.orphans()).items == ()
         for _ in range(2):

@@ -33,7 +33,7 @@ NAMES = (
 )
 ASKED = (
     *("cursor", "limit", "path", "action", "kind", "below", "since", "until", "state", "wait", "dry_run", "after"),
-    *("from", "to", "fresh", "option", "lately"),
+    *("from", "to", "refresh", "option", "lately"),
 )
 """Parameters that some address has."""
 PIECES = ("%00", "..", "%2e%2e", "%2f", "%ff", "%ed%a0%80", "%", "%zz", ".", "", "%0d%0a", "a" * 5000, "%F0%9F%98%80")

@@ -93,10 +93,10 @@ class Ground:
         """What is wrong with an ordinary action now: nothing, if all is well."""
         path = f"/v1/resources/fit{secrets.token_hex(4)}/m/g/1"
         with self.web() as web:
-            for name in [one["name"] for one in web.get("/v1/policies").json().get("items", [])]:
-                web.delete(f"/v1/policies/{name}")
-            web.put("/v1/lanes/sim.a/limit", json={"members": 50})
-            web.put("/v1/providers/sim/limits", json={"members": 50, "regions": 50})
+            for name in [one["name"] for one in web.get("/v1/cells/-/policies").json().get("items", [])]:
+                web.delete(f"/v1/cells/-/policies/{name}")
+            web.put("/v1/cells/-/lanes/sim.a/limit", json={"members": 50})
+            web.put("/v1/cells/-/providers/sim/limits", json={"members": 50, "regions": 50})
             try:
                 for action, body, state in (("create", VM, "Running"), ("terminate", {}, "Terminated")):
                     answer = web.post(f"{path}?action={action}", json=body)
@@ -115,24 +115,32 @@ class Ground:
         """Something of everything, so that requests can be about it."""
         with self.web() as web:
             created: Any = web.post("/v1/resources/shop/web", json=MCI).json()
-            web.put("/v1/hosts/h1", json={"lane": LANE, "properties": {"cpus": 16}})
+            web.put("/v1/cells/-/hosts/h1", json={"lane": LANE, "properties": {"cpus": 16}})
             web.put("/v1/queues/shop/web")
             web.put("/v1/scaling/shop/web", json=SCALING)
-            web.put("/v1/policies/none", json={"text": POLICY})
-            web.put("/v1/lifecycles/note", json={"document": NOTE})
+            web.put("/v1/cells/-/policies/none", json={"text": POLICY})
+            web.put("/v1/cells/-/lifecycles/note", json={"document": NOTE})
             lease = web.post("/blazar/shop/v1/leases", json=BLAZAR_LEASE).json()
         operation = created.get("operation", {}).get("id", "")
         self.known = {
-            **{"path": "shop/web", "id": operation, "nsId": "shop", "mciId": "web", "subgroupId": "g", "vmId": "g-1"},
+            **{
+                "path": "shop/web",
+                "cell": "-",
+                "id": operation.rpartition("/")[2],
+                "nsId": "shop",
+                "mciId": "web",
+                "subgroupId": "g",
+                "vmId": "g-1",
+            },
             **{"ns": "shop", "namespace": "shop", "name": "web", "lane": LANE, "provider": "sim", "kind": "note"},
             **{
                 "/v1/leases/{path}#path": "shop/other",
-                "/v1/hosts/{name}#name": "h1",
-                "/v1/policies/{name}#name": "none",
+                "/v1/cells/{cell}/hosts/{name}#name": "h1",
+                "/v1/cells/{cell}/policies/{name}#name": "none",
             },
             **{
-                "/v1/hosts/{name}/works#name": "h1",
-                "/v1/tokens/{name}#name": "t",
+                "/v1/cells/{cell}/hosts/{name}/works#name": "h1",
+                "/v1/cells/{cell}/tokens/{name}#name": "t",
                 "/blazar/{ns}/v1/os-hosts/{id}#id": "h1",
             },
             **{

@@ -194,7 +194,7 @@ async def test_what_the_units_start_is_a_cell(tmp_path: Path, database: str, sta
         while True:
             await asyncio.sleep(0.2)
             try:
-                lanes = (await client.get("/v1/lanes")).json()["items"]
+                lanes = (await client.get("/v1/cells/-/lanes")).json()["items"]
             except (httpx.TransportError, KeyError):
                 continue
             if [agent["name"] for lane in lanes for agent in lane["agents"] if agent["connected"]] == ["local"]:

@@ -82,14 +82,14 @@ class Cell:
         """Wait until an agent is heard of."""
 
         def heard() -> bool:
-            agents = httpx.get(f"{self.address}/v1/agents").json()["items"]
+            agents = httpx.get(f"{self.address}/v1/cells/-/agents").json()["items"]
             return any(agent["name"] == name and agent["connected"] for agent in agents)
 
         until(heard, f"{name} to be heard of")
 
     def revoked(self, name: str) -> datetime:
         """Since when an agent is."""
-        agents = httpx.get(f"{self.address}/v1/agents").json()["items"]
+        agents = httpx.get(f"{self.address}/v1/cells/-/agents").json()["items"]
         return datetime.fromisoformat(next(agent["revoked_at"] for agent in agents if agent["name"] == name))
 
     def create(self, path: str, file: str = MCI) -> subprocess.CompletedProcess[str]:

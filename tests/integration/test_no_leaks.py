@@ -63,7 +63,7 @@ def shapes(mark: str) -> set[bytes]:
 
 NAMES = {
     "ns": "ns", "nsId": "ns", "mciId": "own-one", "subgroupId": "g", "vmId": "works",
-    "lane": "own.one", "token": "t", "namespace": "ns", "name": "web",
+    "lane": "own.one", "token": "t", "namespace": "ns", "name": "web", "cell": "-",
 }  # fmt: skip
 """What stands for names in addresses."""
 
@@ -343,7 +343,7 @@ def answers(world: World) -> Iterator[tuple[str, str]]:
                 continue
             every = [address]
             if "{id}" in address:
-                every = [address.replace("{id}", item["id"]) for item in operations]
+                every = [address.replace("{namespace}/{id}", item["id"]) for item in operations]
             elif "{path}" in address:
                 every = [address.replace("{path}", path.strip("/")) for path in paths]
             elif "{kind}" in address:

@@ -91,7 +91,7 @@ async def tokens_of(life: Life) -> list[str]:
 
 
 async def truths(client: Client) -> dict[str, DriftReport]:
-    return {one.path: one async for one in client.truth(below="/")}
+    return {one.path: one async for one in client.drift(below="/")}
 
 
 async def cancelled(client: Client, life: Life, chance: random.Random) -> set[str]:

@@ -295,7 +295,7 @@ async def test_a_host_field_by_field(lab: Lab, http: httpx.AsyncClient) -> None:
         "created_at": host["created_at"],
     }
     assert (await http.get(f"{HOSTS}/h1")).json() == {"host": host}
-    assert (await http.get("/v1/hosts")).json()["items"][0]["properties"]["vcpus"] == 8
+    assert (await http.get("/v1/cells/-/hosts")).json()["items"][0]["properties"]["vcpus"] == 8
     await lab.one.store.hosts.set_health("h1", False, "its fan stands still")
     failed = (await http.get(HOSTS)).json()["hosts"][0]
     assert (failed["reservable"], failed["status"]) == (False, "its fan stands still")

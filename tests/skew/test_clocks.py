@@ -98,7 +98,9 @@ def outcomes(url: str, action: str, names: list[str]) -> set[tuple[str, str]]:
 
 def wrong_clocks(server: Stead) -> set[str]:
     """Whose clocks are wrong, as doctor finds by way of a server."""
-    found = httpx.get(f"http://127.0.0.1:{server.port}/v1/doctor", timeout=60, trust_env=False).json()["findings"]
+    found = httpx.get(f"http://127.0.0.1:{server.port}/v1/cells/-/doctor", timeout=60, trust_env=False).json()[
+        "findings"
+    ]
     return {finding["check"] for finding in found if "clock" in finding["check"] and finding["grade"] != "ok"}
 
 

@@ -52,7 +52,7 @@ def stead(one: House, *words: str, **told: str) -> subprocess.CompletedProcess[s
 
 
 def grades(one: House) -> dict[str, str]:
-    found = httpx.get(f"{one.url}/v1/doctor", timeout=60).json()["findings"]
+    found = httpx.get(f"{one.url}/v1/cells/-/doctor", timeout=60).json()["findings"]
     return {finding["check"]: finding["grade"] for finding in found}
 
 

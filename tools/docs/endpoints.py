@@ -31,7 +31,7 @@ TITLES = {
     "scaling": "Following demand",
     "agents": "Agents",
     "journal": "Journal",
-    "truth": "Providers",
+    "drift": "Providers",
     "recovery": "After a restore",
     "lifecycles": "Lifecycles",
     "access": "Who may what",

@@ -8,8 +8,8 @@ import { toOperation } from '../router.tsx';
 
 export default function LanesPage() {
   const filter = useSignal('');
-  const lanes = useLive<Page<Lane>>('lanes', () => get('/v1/lanes', { limit: 500 }), { concerns: () => true, every: 3000 });
-  const orphans = useLive<{ items: Orphan[]; more: boolean }>('orphans', () => get('/v1/orphans', { limit: 200 }), { every: 5000 });
+  const lanes = useLive<Page<Lane>>('lanes', () => get('/v1/cells/-/lanes', { limit: 500 }), { concerns: () => true, every: 3000 });
+  const orphans = useLive<{ items: Orphan[]; more: boolean }>('orphans', () => get('/v1/cells/-/orphans', { limit: 200 }), { every: 5000 });
   return (
     <>
       <div class="top">
@@ -72,8 +72,8 @@ function Limit({ of, close }: { of: Lane; close: () => void }) {
   const save = async () => {
     const number_ = (text: string) => (text.trim() ? Number(text) : null);
     try {
-      if (all.value) await call('PUT', `/v1/providers/${provider}/limits`, {}, { members: number_(members.value), regions: number_(regions.value) });
-      else await call('PUT', `/v1/lanes/${of.lane}/limit`, {}, { members: number_(members.value) });
+      if (all.value) await call('PUT', `/v1/cells/-/providers/${provider}/limits`, {}, { members: number_(members.value), regions: number_(regions.value) });
+      else await call('PUT', `/v1/cells/-/lanes/${of.lane}/limit`, {}, { members: number_(members.value) });
       say(`${all.value ? provider : of.lane} bears ${members.value || 'any number of'} members at once`);
       close();
     } catch (error) {
@@ -99,7 +99,7 @@ function Orphans({ of, reload }: { of: Orphan[]; reload: () => void }) {
     if (!wish) return;
     try {
       const at = wish.action === 'adopt' ? path.value.trim() || null : null;
-      const taken = await call<Accepted>('POST', `/v1/orphans/${wish.orphan.lane}/${encodeURIComponent(wish.orphan.token)}`, { action: wish.action, path: at });
+      const taken = await call<Accepted>('POST', `/v1/cells/-/orphans/${wish.orphan.lane}/${encodeURIComponent(wish.orphan.token)}`, { action: wish.action, path: at });
       say(`${wish.action}: let in`, false, taken.operation ? toOperation(taken.operation.id) : undefined);
       asked.value = null;
       reload();

@@ -21,7 +21,7 @@ export default function LifecyclesPage({ rest }: { rest: string }) {
 
 function All() {
   const filter = useSignal('');
-  const all = useLive<{ items: LifecycleName[] }>('lifecycles', () => get('/v1/lifecycles'));
+  const all = useLive<{ items: LifecycleName[] }>('lifecycles', () => get('/v1/cells/-/lifecycles'));
   return (
     <>
       <div class="top"><h1>Lifecycles</h1><input class="filter" type="search" data-filter aria-label="Filter" placeholder="Filter" value={filter.value} onInput={(event) => { filter.value = event.currentTarget.value; }} /></div>

@@ -13,7 +13,7 @@ const WHY: Record<string, string> = {
 };
 
 export function TruthCard({ path, state }: { path: string; state: string }) {
-  const truth = useLive<DriftReport | null>(`truth ${path} ${state}`, async () => (await get<Page<DriftReport>>('/v1/truth', { below: path, limit: 1 })).items[0] ?? null);
+  const truth = useLive<DriftReport | null>(`truth ${path} ${state}`, async () => (await get<Page<DriftReport>>('/v1/drift', { below: path, limit: 1 })).items[0] ?? null);
   return (
     <Card title="Belief beside truth" testid="truth" aside={<button class="small" onClick={truth.reload}>Look again</button>}>
       <Shown of={truth} rows={3}>

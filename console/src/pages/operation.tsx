@@ -19,12 +19,12 @@ export default function OperationPage({ rest: id }: { rest: string }) {
   useEffect(() => { more.value = []; cursor.value = undefined; }, [id]);
   const path = useSignal('');
   const timeline = useLive<Timeline>(`timeline ${id}`, async () => {
-    const found = await get<Timeline>(`/v1/operations/${encodeURIComponent(id)}/timeline`, { limit: 500 });
+    const found = await get<Timeline>(`/v1/operations/${id}/timeline`, { limit: 500 });
     path.value = found.operation.path;
     return found;
   }, { concerns: (line) => line.operation === id || (!!path.value && below(path.value)(line)), every: 4000 });
   const further = async (next: string) => {
-    const page = await get<Timeline>(`/v1/operations/${encodeURIComponent(id)}/timeline`, { limit: 500, cursor: next });
+    const page = await get<Timeline>(`/v1/operations/${id}/timeline`, { limit: 500, cursor: next });
     more.value = [...more.value, ...page.items].slice(0, MOST);
     cursor.value = page.next;
   };

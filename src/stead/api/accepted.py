@@ -8,6 +8,7 @@ from fastapi import Response
 
 from stead import application
 from stead.api.problems import trouble
+from stead.application.names import operation_id
 from stead.schema import Model
 
 
@@ -45,8 +46,9 @@ def accepted(taken: application.ActionAnswer, response: Response) -> Accepted:
         raise trouble(taken)
     name = None
     if taken.operation:
-        name = OperationName(id=taken.operation, action=taken.action, kind=taken.kind, path=taken.path)
-        response.headers["Location"] = f"/v1/operations/{taken.operation}"
+        id = operation_id(taken.path, taken.operation)
+        name = OperationName(id=id, action=taken.action, kind=taken.kind, path=taken.path)
+        response.headers["Location"] = f"/v1/operations/{id}"
     else:
         response.status_code = 200
     queued = taken.position is not None

@@ -124,14 +124,14 @@ def _authorized(application: Application, caller: Caller, namespaces: Iterable[s
         raise ProblemResponse("invalid", "nobody is asked who they are here: there is nothing to give") from None
 
 
-@routes.get("/v1/tokens")
+@routes.get("/v1/cells/{cell}/tokens")
 async def list_tokens(application: ApplicationDep, queries: QueriesDep) -> Page[Token]:
     """Tokens for programs, of the namespaces in which one says who may what."""
     found = await AccessCommands(application).tokens(queries.authorized)
     return Page(tuple(Token(**{**token, "roles": _roles(token["roles"])}) for token in found))
 
 
-@routes.post("/v1/tokens", status_code=201)
+@routes.post("/v1/cells/{cell}/tokens", status_code=201)
 async def create_token(application: ApplicationDep, body: TokenRequest, caller: Who) -> NewToken:
     """Make a token for a program. Its secret is in the answer, and nowhere else.
 
@@ -148,7 +148,7 @@ async def create_token(application: ApplicationDep, body: TokenRequest, caller: 
     return NewToken(name=made.name, token=made.text, roles=_roles(wanted), expires_at=made.expires_at)
 
 
-@routes.delete("/v1/tokens/{name:path}", status_code=204)
+@routes.delete("/v1/cells/{cell}/tokens/{name:path}", status_code=204)
 async def revoke_token(application: ApplicationDep, name: TokenName, caller: Who) -> None:
     """Revoke a token: within a second it lets nobody in any more, at any server."""
     commands = AccessCommands(application)
@@ -159,14 +159,14 @@ async def revoke_token(application: ApplicationDep, name: TokenName, caller: Who
     log.info("%s revoked the token %s", caller.name, name)
 
 
-@routes.get("/v1/grants")
+@routes.get("/v1/cells/{cell}/grants")
 async def list_grants(application: ApplicationDep, queries: QueriesDep) -> Page[Grant]:
     """Who has which role where, in the namespaces in which one says who may what."""
     found = await AccessCommands(application).grants(queries.authorized)
     return Page(tuple(Grant(**grant) for grant in found))
 
 
-@routes.put("/v1/grants", status_code=204)
+@routes.put("/v1/cells/{cell}/grants", status_code=204)
 async def give_role(
     application: ApplicationDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
 ) -> None:
@@ -179,7 +179,7 @@ async def give_role(
     log.info("%s gave %s the role %s in %s", caller.name, subject, role, namespace)
 
 
-@routes.delete("/v1/grants", status_code=204)
+@routes.delete("/v1/cells/{cell}/grants", status_code=204)
 async def take_role(
     application: ApplicationDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
 ) -> None:
@@ -190,14 +190,14 @@ async def take_role(
     log.info("%s took the role %s in %s from %s", caller.name, role, namespace, subject)
 
 
-@routes.get("/v1/policies")
+@routes.get("/v1/cells/{cell}/policies")
 async def list_policies(application: ApplicationDep, caller: Who) -> Page[Policy]:
     """The operator's own policies, beside the roles."""
     authorized = application.authorization.require(caller, ACCESS)
     return Page(tuple(Policy(**policy) for policy in await AccessCommands(application).policies(authorized)))
 
 
-@routes.put("/v1/policies/{name}", status_code=204)
+@routes.put("/v1/cells/{cell}/policies/{name}", status_code=204)
 async def put_policy(application: ApplicationDep, name: Named, body: PolicyText, caller: Who) -> None:
     """Make a policy, or put another in its place. It is in force at every server within a second."""
     authorized = _authorized(application, caller, [EVERYWHERE])
@@ -208,7 +208,7 @@ async def put_policy(application: ApplicationDep, name: Named, body: PolicyText,
     log.info("%s put the policy %s in force", caller.name, name)
 
 
-@routes.delete("/v1/policies/{name}", status_code=204)
+@routes.delete("/v1/cells/{cell}/policies/{name}", status_code=204)
 async def remove_policy(application: ApplicationDep, name: Named, caller: Who) -> None:
     """Take a policy away."""
     authorized = _authorized(application, caller, [EVERYWHERE])

@@ -63,13 +63,13 @@ def _identities(application: Application) -> AgentIdentities:
     return application.identities
 
 
-@routes.get("/v1/agents")
+@routes.get("/v1/cells/{cell}/agents")
 async def list_agents(queries: QueriesDep) -> Page[Agent]:
     """All agents that have an identity, and all that were heard of."""
     return Page(tuple(await queries.agents()))
 
 
-@routes.post("/v1/agents/invitations", status_code=201)
+@routes.post("/v1/cells/{cell}/agents/invitations", status_code=201)
 async def invite_agent(application: ApplicationDep, invite: InvitationRequest, caller: Who) -> Invitation:
     """A token with which one agent may join, once, under this name and for these lanes. It is shown only here."""
     authorized = application.authorization.require(caller, AGENTS)
@@ -82,7 +82,7 @@ async def invite_agent(application: ApplicationDep, invite: InvitationRequest, c
     return made
 
 
-@routes.post("/v1/agents/join")
+@routes.post("/v1/cells/{cell}/agents/join")
 async def join_agent(application: ApplicationDep, join: JoinRequest) -> AgentCredentials:
     """Become an agent. The token is all that is asked for; it holds once, and private keys are never sent."""
     try:
@@ -103,7 +103,7 @@ async def join_agent(application: ApplicationDep, join: JoinRequest) -> AgentCre
     )
 
 
-@routes.post("/v1/agents/{name}/revoke")
+@routes.post("/v1/cells/{cell}/agents/{name}/revoke")
 async def revoke_agent(application: ApplicationDep, name: AgentName, caller: Who) -> Agent:
     """The agent is nobody from now on: its connections end, and it cannot come back."""
     authorized = application.authorization.require(caller, AGENTS)

@@ -18,6 +18,7 @@ from stead.api import (
     audit,
     blazar,
     doctor,
+    drift,
     explain,
     group_status,
     health,
@@ -40,7 +41,6 @@ from stead.api import (
     site,
     stuck,
     systems,
-    truth,
     tumblebug,
 )
 from stead.api.identity import Identify, anybody, by_access
@@ -83,7 +83,7 @@ ROUTES = [
     *agents.routes.routes,
     *audit.routes.routes,
     *journal.routes.routes,
-    *truth.routes.routes,
+    *drift.routes.routes,
     *recovery.routes.routes,
     *logs.routes.routes,
     *overview.routes.routes,
@@ -105,11 +105,12 @@ assert set(unguarded(ROUTES)) <= OPEN, "a route does not identify its caller"
 def create_app(
     application: Application,
     *,
+    cell: str = "main",
     identify: Identify | None = None,
     heartbeat: float = 15.0,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds.
+    """The HTTP interface of an engine, in one cell. Streams send a heartbeat every `heartbeat` seconds.
 
     Without `limits`, what a request may be is limited as usual, and how often one comes is not.
     """
@@ -124,6 +125,7 @@ def create_app(
     )
     known = application.access
     app.state.application = application
+    app.state.cell = cell
     app.state.feed = application.journal_feed()
     app.state.heartbeat = heartbeat
     app.state.identify = identify or (anybody if known is None else by_access(known))

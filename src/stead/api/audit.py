@@ -96,7 +96,7 @@ class ArchiveRequest(ResponseModel):
 routes = router("journal")
 
 
-@routes.get("/v1/journal/head")
+@routes.get("/v1/cells/{cell}/journal/head")
 async def read_head(
     application: ApplicationDep,
     caller: Who,
@@ -120,7 +120,7 @@ async def read_head(
 
 
 @routes.get(
-    "/v1/journal/export",
+    "/v1/cells/{cell}/journal/export",
     response_class=Response,
     responses={200: {"content": {MEDIA: {"schema": {"type": "string"}}}}},
 )
@@ -141,7 +141,7 @@ async def export_journal(
     return Response(body, media_type=MEDIA)
 
 
-@routes.get("/v1/journal/archives/next")
+@routes.get("/v1/cells/{cell}/journal/archives/next")
 async def next_archive(
     application: ApplicationDep,
     caller: Who,
@@ -157,7 +157,7 @@ async def next_archive(
     )
 
 
-@routes.post("/v1/journal/archives", status_code=201)
+@routes.post("/v1/cells/{cell}/journal/archives", status_code=201)
 async def archive_journal(application: ApplicationDep, body: ArchiveRequest, caller: Who) -> Archive:
     """Take lines out of the journal that are in a file: `stead journal archive` writes it first.
 

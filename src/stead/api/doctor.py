@@ -8,7 +8,7 @@ from stead.application import HealthReport
 routes = router("health")
 
 
-@routes.get("/v1/doctor")
+@routes.get("/v1/cells/{cell}/doctor")
 async def examine(queries: QueriesDep) -> HealthReport:
     """Database, schema, bus, controller, work, agents, identities: how each is, and what to do. For admins."""
     return await queries.examination()

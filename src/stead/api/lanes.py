@@ -48,7 +48,7 @@ class LaneReason(ResponseModel):
 routes = router("access")
 
 
-@routes.get("/v1/lane-grants")
+@routes.get("/v1/cells/{cell}/lane-grants")
 async def list_lane_grants(
     application: ApplicationDep,
     queries: QueriesDep,
@@ -60,7 +60,7 @@ async def list_lane_grants(
     return Page(tuple(await LaneGrants(application).all(namespace, queries.authorized)))
 
 
-@routes.put("/v1/lane-grants/{lane}/{namespace}")
+@routes.put("/v1/cells/{cell}/lane-grants/{lane}/{namespace}")
 async def allow_lane(
     application: ApplicationDep, caller: Who, lane: LanePattern, namespace: Space, body: LaneReason
 ) -> LaneChange:
@@ -72,7 +72,7 @@ async def allow_lane(
     return answer
 
 
-@routes.delete("/v1/lane-grants/{lane}/{namespace}")
+@routes.delete("/v1/cells/{cell}/lane-grants/{lane}/{namespace}")
 async def deny_lane(
     application: ApplicationDep,
     caller: Who,

@@ -73,13 +73,13 @@ async def read_lateness(queries: QueriesDep, hours: Annotated[int, Query(ge=1, l
     return await queries.lateness(hours * 3600)
 
 
-@routes.get("/v1/hosts")
+@routes.get("/v1/cells/{cell}/hosts")
 async def list_hosts(queries: QueriesDep, cursor: Cursor = None, limit: Limit = 100) -> Page[Host]:
     """Hosts that can be booked, in order of name."""
     return await queries.hosts(from_cursor(cursor, str) or "", limit)
 
 
-@routes.put("/v1/hosts/{name}")
+@routes.put("/v1/cells/{cell}/hosts/{name}")
 async def put_host(application: ApplicationDep, caller: Who, name: Name, change: HostChange) -> Host:
     """Have a host booked from now on, or say anew what it has."""
     authorized = application.authorization.require(caller, HOSTS)
@@ -89,7 +89,7 @@ async def put_host(application: ApplicationDep, caller: Who, name: Name, change:
     return found
 
 
-@routes.put("/v1/hosts/{name}/works")
+@routes.put("/v1/cells/{cell}/hosts/{name}/works")
 async def judge_host(application: ApplicationDep, caller: Who, name: Name, verdict: HostVerdict) -> Host:
     """Say that a host failed, or works again. Leases that have it get another, if one is free."""
     authorized = application.authorization.require(caller, HOSTS)
@@ -99,7 +99,7 @@ async def judge_host(application: ApplicationDep, caller: Who, name: Name, verdi
     return found
 
 
-@routes.delete("/v1/hosts/{name}", status_code=204)
+@routes.delete("/v1/cells/{cell}/hosts/{name}", status_code=204)
 async def remove_host(application: ApplicationDep, caller: Who, name: Name) -> None:
     """Forget a host that no lease has or had."""
     authorized = application.authorization.require(caller, HOSTS)

@@ -32,13 +32,13 @@ class LifecycleDocument(ResponseModel):
 routes = router("lifecycles")
 
 
-@routes.get("/v1/lifecycles")
+@routes.get("/v1/cells/{cell}/lifecycles")
 async def list_lifecycles(queries: QueriesDep) -> Page[LifecycleName]:
     """The lifecycles that the server knows."""
     return Page(tuple(await queries.lifecycles()))
 
 
-@routes.get("/v1/lifecycles/{kind}")
+@routes.get("/v1/cells/{cell}/lifecycles/{kind}")
 async def read_lifecycle(queries: QueriesDep, kind: Kind) -> LifecycleDetail:
     """A lifecycle: its states, actions and moves, and what lint says of it."""
     found = await queries.lifecycle(kind)
@@ -47,7 +47,7 @@ async def read_lifecycle(queries: QueriesDep, kind: Kind) -> LifecycleDetail:
     return found
 
 
-@routes.put("/v1/lifecycles/{kind}")
+@routes.put("/v1/cells/{cell}/lifecycles/{kind}")
 async def register_lifecycle(
     application: ApplicationDep, caller: Who, kind: Kind, body: LifecycleDocument
 ) -> RegisteredLifecycle:
@@ -60,7 +60,7 @@ async def register_lifecycle(
     return found
 
 
-@routes.delete("/v1/lifecycles/{kind}", status_code=204)
+@routes.delete("/v1/cells/{cell}/lifecycles/{kind}", status_code=204)
 async def unregister_lifecycle(application: ApplicationDep, caller: Who, kind: Kind) -> None:
     """Let there be no such kind any more, of which there are no resources."""
     authorized = application.authorization.require(caller, LIFECYCLES)

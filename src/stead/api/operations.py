@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
+from fastapi import Path as InPath
 from fastapi import Query, Response
 
 from stead.api.accepted import Accepted, accepted
@@ -13,8 +14,8 @@ from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse, trouble
 from stead.api.request_ids import Cursor, Key, Limit, from_cursor
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import Claim, Operation, OperationMember, Page, authorized_commands
-from stead.application.names import Below
+from stead.application import Claim, Operation, OperationMember, Page, Queries, authorized_commands
+from stead.application.names import SEGMENT, Below
 
 
 class RetryRequest(ResponseModel):
@@ -25,7 +26,20 @@ class RetryRequest(ResponseModel):
     reason: str = ""
 
 
+Namespace = Annotated[
+    str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The namespace that the id begins with.")
+]
+OperationUuid = Annotated[UUID, InPath(description="The rest of the id.")]
+
 routes = router("operations")
+
+
+async def operation_at(queries: Queries, namespace: str, id: UUID) -> Operation:
+    """The operation of an id that begins with its namespace."""
+    found = await queries.operation(id)
+    if found is None or found.id != f"{namespace}/{id}":
+        raise ProblemResponse("not-found", f"there is no operation {namespace}/{id}")
+    return found
 
 
 @routes.get("/v1/operations")
@@ -40,43 +54,50 @@ async def list_operations(
     return await queries.operations(below, running, from_cursor(cursor, int), limit)
 
 
-@routes.get("/v1/operations/{id}")
-async def read_operation(queries: QueriesDep, id: UUID) -> Operation:
+@routes.get("/v1/operations/{namespace}/{id}")
+async def read_operation(queries: QueriesDep, namespace: Namespace, id: OperationUuid) -> Operation:
     """An operation that waits its turn, is under way or has ended."""
-    found = await queries.operation(id)
-    if found is None:
-        raise ProblemResponse("not-found", f"there is no operation {id}")
-    return found
+    return await operation_at(queries, namespace, id)
 
 
-@routes.get("/v1/operations/{id}/members")
+@routes.get("/v1/operations/{namespace}/{id}/members")
 async def list_operation_members(
-    queries: QueriesDep, id: UUID, limit: Limit = 100, cursor: Cursor = None
+    queries: QueriesDep, namespace: Namespace, id: OperationUuid, limit: Limit = 100, cursor: Cursor = None
 ) -> Page[OperationMember]:
     """Members that did not do what an operation asked, were skipped, or joined another one, each with why."""
-    if await queries.operation(id) is None:
-        raise ProblemResponse("not-found", f"there is no operation {id}")
+    await operation_at(queries, namespace, id)
     return await queries.members(id, from_cursor(cursor, str) or "", limit)
 
 
-@routes.post("/v1/operations/{id}/cancel", status_code=202)
-async def cancel_operation(application: ApplicationDep, id: UUID, caller: Who, response: Response) -> Operation:
+@routes.post("/v1/operations/{namespace}/{id}/cancel", status_code=202)
+async def cancel_operation(
+    application: ApplicationDep,
+    queries: QueriesDep,
+    namespace: Namespace,
+    id: OperationUuid,
+    caller: Who,
+    response: Response,
+) -> Operation:
     """End an operation before it is done. It may be repeated. A caller that may ask for the action may cancel it.
 
     The agent that works on it keeps its custody until that ends: Stead fences it off, waits until it can no longer
     act, observes the object, and the resource settles to what is true. The operation ends `cancelled`, or `done` if
     it turns out so. One that waits its turn is taken out of its queue, and ends at once.
     """
+    await operation_at(queries, namespace, id)
     answer = await authorized_commands.cancel_operation(application, id, caller)
     if not isinstance(answer, Operation):
         raise trouble(answer)
-    response.headers["Location"] = f"/v1/operations/{id}"
+    response.headers["Location"] = f"/v1/operations/{answer.id}"
     return answer
 
 
-@routes.post("/v1/operations/{id}/promote")
-async def promote_operation(application: ApplicationDep, id: UUID, caller: Who) -> Operation:
+@routes.post("/v1/operations/{namespace}/{id}/promote")
+async def promote_operation(
+    application: ApplicationDep, queries: QueriesDep, namespace: Namespace, id: OperationUuid, caller: Who
+) -> Operation:
     """Put an operation that waits its turn first in its queue."""
+    await operation_at(queries, namespace, id)
     answer = await authorized_commands.promote_operation(application, id, caller)
     if not isinstance(answer, Operation):
         raise trouble(answer)
@@ -84,13 +105,15 @@ async def promote_operation(application: ApplicationDep, id: UUID, caller: Who) 
 
 
 @routes.post(
-    "/v1/operations/{id}/retry",
+    "/v1/operations/{namespace}/{id}/retry",
     status_code=202,
     responses={200: {"model": Accepted, "description": "There was nothing to do"}},
 )
 async def retry_operation(
     application: ApplicationDep,
-    id: UUID,
+    queries: QueriesDep,
+    namespace: Namespace,
+    id: OperationUuid,
     caller: Who,
     response: Response,
     body: RetryRequest | None = None,
@@ -101,6 +124,7 @@ async def retry_operation(
     It is a new operation of the caller's, with the same spec, force and reason, and is let in or refused as any.
     Of a group, only the members that failed are asked.
     """
+    await operation_at(queries, namespace, id)
     said = body or RetryRequest()
     answer = await authorized_commands.retry_operation(
         application, id, caller, key, force=said.force, reason=said.reason

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import Query
 
+from stead.api.operations import Namespace, OperationUuid, operation_at
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import QueriesDep, router
@@ -33,15 +33,17 @@ async def read_tree(
     return await queries.tree(below, from_cursor(cursor, str), limit)
 
 
-@routes.get("/v1/operations/{id}/timeline")
+@routes.get("/v1/operations/{namespace}/{id}/timeline")
 async def read_timeline(
     queries: QueriesDep,
-    id: UUID,
+    namespace: Namespace,
+    id: OperationUuid,
     limit: Annotated[int, Query(ge=1, le=500, description="At most so many members.")] = 100,
     cursor: Cursor = None,
 ) -> Timeline:
     """What an operation did to each of its members and when, and why those failed that did."""
+    await operation_at(queries, namespace, id)
     found = await queries.timeline(id, max(from_cursor(cursor, int) or 0, 0), limit)
     if found is None:
-        raise ProblemResponse("not-found", f"there is no operation {id}")
+        raise ProblemResponse("not-found", f"there is no operation {namespace}/{id}")
     return found

@@ -45,6 +45,7 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "not-archived": (409, "The lines cannot be taken out of the journal"),
     "changed": (412, "The resource has changed"),
     "not-found": (404, "There is no such thing"),
+    "other-cell": (421, "The object is in another cell"),
     "no-such-address": (404, "There is no such address"),
     "no-such-method": (405, "The address does not take this method"),
     "invalid": (422, "The request makes no sense"),
@@ -276,6 +277,11 @@ HELP: Mapping[str, CodeHelp] = {
         "There is no such resource, operation, kind, lane or orphan.",
         "Look at the path or the id.",
         "when it is there",
+    ),
+    "other-cell": CodeHelp(
+        "The address names a cell, and the server belongs to another one.",
+        "Send the request to a server of that cell, or have the router in front of the cells send it there.",
+        "at another server",
     ),
     "no-such-address": CodeHelp(
         "No endpoint has this path.",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from stead.api.journal import RECONNECT
 from stead.api.models import json_of
+from stead.api.operations import Namespace, OperationUuid, operation_at
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.routing import QueriesDep, router
 from stead.application import JournalLine, Operation, Queries
@@ -28,13 +28,14 @@ routes = router("operations")
 
 
 @routes.get(
-    "/v1/operations/{id}/events",
+    "/v1/operations/{namespace}/{id}/events",
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
 async def follow_operation(
     queries: QueriesDep,
-    id: UUID,
+    namespace: Namespace,
+    id: OperationUuid,
     request: Request,
     after: Annotated[int | None, Query(ge=0, le=2**62, description="Only steps after this position.")] = None,
     last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
@@ -45,9 +46,7 @@ async def follow_operation(
     position. When all were given and the operation has ended, `ended` has the operation, and the stream is over.
     A stream that was lost is resumed with `Last-Event-ID`: no step is missed, and none is given twice.
     """
-    found = await queries.operation(id)
-    if found is None:
-        raise ProblemResponse("not-found", f"there is no operation {id}")
+    found = await operation_at(queries, namespace, id)
     end = await queries.end()
     start = last_event_id if last_event_id is not None else after
     if start is not None and start > end:

@@ -65,7 +65,7 @@ async def stop_queue(application: ApplicationDep, caller: Who, path: Where) -> Q
     return answer.items[0]
 
 
-@routes.delete("/v1/queues", status_code=202)
+@routes.delete("/v1/cells/{cell}/queues", status_code=202)
 async def stop_queues(application: ApplicationDep, caller: Who) -> Page[Queue]:
     """No queue takes anything more; what is in them is carried out, then they are removed."""
     answer = await CellCommands(application).stop_queues(application.authorization.require(caller, QUEUE))

@@ -29,14 +29,14 @@ class Hold(ResponseModel):
     """Paths at which, and below which, it acts all the same."""
 
 
-@routes.get("/v1/recovery")
+@routes.get("/v1/cells/{cell}/recovery")
 async def get_hold(application: ApplicationDep, caller: Who) -> Hold:
     """Whether the cell is held after a restore."""
     authorized = application.authorization.require(caller, RELEASE)
     return _shown(await Recovery(application).hold(authorized))
 
 
-@routes.post("/v1/recovery/release")
+@routes.post("/v1/cells/{cell}/recovery/release")
 async def release_hold(
     application: ApplicationDep,
     caller: Who,

@@ -1,17 +1,26 @@
-"""How a route is made: it gets the application behind the app, and queries that are authorized for its caller."""
+"""How a route is made: it gets the application behind the app, and queries that are authorized for its caller.
+
+Every address that names an object has the object's namespace or its cell in it, so that a router in front of several
+cells finds the one to ask without a look-up: `/v1/COLLECTION/NAMESPACE/…` or `/v1/cells/CELL/…`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from stead.api.identity import SAFE, Who, find_caller
+from stead.api.problems import ProblemResponse
 from stead.application import Application, Queries
+from stead.application.names import SEGMENT
+
+OWN_CELL = "-"
+"""In an address: the cell of the server that answers."""
 
 
 async def _application(request: Request) -> Application:
@@ -31,6 +40,22 @@ QueriesDep = Annotated[Queries, Depends(_queries)]
 """Queries under the permission of the caller."""
 
 
+async def check_cell(
+    request: Request,
+    cell: Annotated[
+        str,
+        Path(
+            pattern=f"^({SEGMENT}|{OWN_CELL})$",
+            max_length=100,
+            description="The cell that the object belongs to; `-` is the cell of the server that answers.",
+        ),
+    ],
+) -> None:
+    """Reject a request for another cell."""
+    if cell not in (OWN_CELL, request.app.state.cell):
+        raise ProblemResponse("other-cell", f"this server is not of the cell {cell}; send the request to one that is")
+
+
 def router(tag: str, prefix: str = "") -> APIRouter:
     """A place to add routes to. In the description of the interface a route has the name of its function."""
     return APIRouter(
@@ -40,6 +65,12 @@ def router(tag: str, prefix: str = "") -> APIRouter:
 
 class RetryingRoute(APIRoute):
     """A route that is tried once more where a kind was registered at another server a moment ago."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        checks = [Depends(check_cell)] if "{cell}" in path else []
+        super().__init__(
+            path, endpoint, **{**options, "dependencies": [*(options.get("dependencies") or ()), *checks]}
+        )
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()

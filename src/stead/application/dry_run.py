@@ -24,6 +24,7 @@ from stead.application.explanation import (
     Remedy,
     holder_of,
 )
+from stead.application.names import operation_id
 from stead.application.reader import Reader, aims_at
 from stead.controller.admission.admission import may_be_new
 from stead.controller.admission.queue_rules import lines_up, may_wait, queue_of
@@ -329,11 +330,12 @@ def _remedies(standing: DryRunContext, event: Request, refusal: Rejection) -> tu
     """What would let it in; force only where that would."""
     forced = _said(standing, replace(event, force=True, reason="offered"))
     force = () if event.force or isinstance(forced, Rejection) else (Remedy("force", "force it, with a reason"),)
-    return (*_by_reason(standing.lifecycle, standing.row.snapshot, event, refusal), *force)
+    return (*_by_reason(standing.lifecycle, standing.row, event, refusal), *force)
 
 
-def _by_reason(lc: Lifecycle, snap: Snapshot, event: Request, refusal: Rejection) -> Iterator[Remedy]:
+def _by_reason(lc: Lifecycle, row: Row, event: Request, refusal: Rejection) -> Iterator[Remedy]:
     """What would help, for each reason that speaks against it."""
+    snap = row.snapshot
     for code in dict.fromkeys(reason.code for reason in refusal.reasons):
         match code:
             case Code.UNKNOWN_ACTION:
@@ -360,7 +362,7 @@ def _by_reason(lc: Lifecycle, snap: Snapshot, event: Request, refusal: Rejection
             case Code.IN_PROGRESS | Code.HELD:
                 yield from _after_holder(lc, snap, event, refusal)
             case Code.WRONG_STATE:
-                yield from _from_here(lc, snap, event, snap.state)
+                yield from _from_here(lc, row, event, snap.state)
             case Code.STOPPING:
                 yield Remedy("wait", "wait until its queue is empty: after that there is a new one")
             case Code.NO_MEMBER:
@@ -378,16 +380,18 @@ def _nothing(lc: Lifecycle, snap: Snapshot, event: Request) -> tuple[Remedy, ...
 def _after_holder(lc: Lifecycle, snap: Snapshot, event: Request, refusal: Rejection) -> Iterator[Remedy]:
     holder = refusal.holder
     if holder is not None:
-        yield Remedy("wait", f"wait until {holder.action} on {holder.path} has ended", operation=holder.operation)
+        says = f"wait until {holder.action} on {holder.path} has ended"
+        yield Remedy("wait", says, operation=holder_of(holder).operation)
     op = snap.operation
     if op is not None:
         yield from _asking(lc, aims_at(lc, op.action, op.origin), event)
 
 
-def _from_here(lc: Lifecycle, snap: Snapshot, event: Request, state: str) -> Iterator[Remedy]:
+def _from_here(lc: Lifecycle, row: Row, event: Request, state: str) -> Iterator[Remedy]:
+    snap = row.snapshot
     if lc.state(state).cls is StateClass.TRANSITIONAL and snap.operation is not None:
         op = snap.operation
-        yield Remedy("wait", f"wait until {op.action} has ended", operation=op.id)
+        yield Remedy("wait", f"wait until {op.action} has ended", operation=operation_id(row.path, op.id))
         state = aims_at(lc, op.action, op.origin)
     yield from _asking(lc, state, event)
 

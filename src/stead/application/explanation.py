@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+from stead.application.names import operation_id
 from stead.lifecycle import snapshot
 from stead.lifecycle.decision import Reason
 from stead.schema import Model, one_of
@@ -27,7 +28,8 @@ class ClaimHolder(Model):
 def holder_of(found: snapshot.Holder) -> ClaimHolder:
     """A holder as it is shown."""
     since = datetime.fromisoformat(found.since) if found.since else None
-    return ClaimHolder(found.operation, found.action, found.path, found.by, since)
+    owner = found.by if found.by.startswith("/") else found.path  # of what is in use: the path of its user
+    return ClaimHolder(operation_id(owner, found.operation), found.action, found.path, found.by, since)
 
 
 @dataclass(frozen=True, slots=True)

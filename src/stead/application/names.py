@@ -1,8 +1,9 @@
-"""What names and paths look like."""
+"""What names, paths and ids of operations look like."""
 
 from __future__ import annotations
 
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
@@ -14,3 +15,13 @@ Path = Annotated[
 Below = Annotated[str, StringConstraints(pattern=f"^(/|(/{SEGMENT})+)$", max_length=1000)]
 """A path, or the root."""
 Name = Annotated[str, StringConstraints(pattern=f"^{SEGMENT}$", max_length=100)]
+
+
+def operation_id(path: str, id: UUID | str) -> str:
+    """The id of an operation in interfaces, `NAMESPACE/UUID`: each address of it has its namespace."""
+    return f"{path.split('/')[1]}/{id}"
+
+
+def uuid_of(id: str) -> UUID:
+    """The UUID in the id of an operation."""
+    return UUID(id.rpartition("/")[2])

@@ -58,7 +58,7 @@ async def remove(
             return adopted
     request = ActionRequest(path, "terminate", "vm", reason="nobody owns it")
     answer = await admission.admit(request, authorized.for_step("terminate"))
-    return replace(answer, action=REMOVE, path=lane) if isinstance(answer, Accepted) else answer
+    return replace(answer, action=REMOVE) if isinstance(answer, Accepted) else answer
 
 
 def token_of(lane: str, key: str) -> UUID:

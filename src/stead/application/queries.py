@@ -41,6 +41,7 @@ from stead.application.models import (
     Queue,
     Resource,
 )
+from stead.application.names import uuid_of
 from stead.application.overview import Overview, overview
 from stead.application.stuck import Stuck, stuck
 from stead.application.systems import SYSTEM, System, shown
@@ -344,7 +345,8 @@ class Queries:
         """The position of the first line of an operation. Raises `LinesArchived` where it may be archived."""
         store = self._store
         await not_before(store, operation.created_at)
-        first, _ = await store.operations.find_journal_start(UUID(operation.id), operation.path, operation.created_at)
+        id, path, began = uuid_of(operation.id), operation.path, operation.created_at
+        first, _ = await store.operations.find_journal_start(id, path, began)
         return first
 
     async def accepted(self, id: UUID) -> Operation | None:
@@ -353,10 +355,10 @@ class Queries:
 
     async def ended(self, operation: Operation) -> Operation | None:
         """An operation that this caller has seen, once it has ended and all its lines have their positions."""
-        now = await self.application.reader.operation(UUID(operation.id))
+        now = await self.application.reader.operation(uuid_of(operation.id))
         if now is None or not now.outcome:
             return None
-        _, unnumbered = await self._store.operations.find_journal_start(UUID(now.id), now.path, now.created_at)
+        _, unnumbered = await self._store.operations.find_journal_start(uuid_of(now.id), now.path, now.created_at)
         return None if unnumbered else self.concealment.operation(now)
 
     # The cell

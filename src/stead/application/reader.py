@@ -28,6 +28,7 @@ from stead.application.models import (
     RunningOperation,
     ServingAgent,
 )
+from stead.application.names import operation_id, uuid_of
 from stead.application.transition_rate import TransitionRate
 from stead.controller.execution.request_context import KEPT
 from stead.controller.groups.counts import amounts
@@ -221,8 +222,8 @@ class Reader:
         return sorted(begins.values(), key=lambda line: -int(line["position"]))
 
     async def _that_began(self, lines: Sequence[Mapping[str, Any]]) -> list[tuple[int, Operation]]:
-        found = {op.id: op for op in await self._operations([line["operation"] for line in lines])}
-        pairs = [(line, found[str(line["operation"])]) for line in lines if str(line["operation"]) in found]
+        found = {uuid_of(op.id): op for op in await self._operations([line["operation"] for line in lines])}
+        pairs = [(line, found[line["operation"]]) for line in lines if line["operation"] in found]
         return [
             (int(line["position"]), op)
             for line, op in pairs
@@ -246,7 +247,7 @@ class Reader:
         found = [_operation(record) for record in records if record is not None]
         rows = await self.store.resources.read_many([op.path for op in found if op.outcome is None])
         lasts = await self.usual.of(rows.values())
-        return [_with_progress(op, rows.get(op.path), lasts.get((op.path, op.id))) for op in found]
+        return [_with_progress(op, rows.get(op.path), lasts.get((op.path, str(uuid_of(op.id))))) for op in found]
 
     async def claims(self, below: str, limit: int) -> Page[Claim]:
         """Claims on a path and below it, in order of path."""
@@ -351,7 +352,7 @@ def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts:
     if op is None:
         return None
     return RunningOperation(
-        id=op.id,
+        id=operation_id(path, op.id),
         action=op.action,
         phase=op.phase,
         source=op.origin,
@@ -369,6 +370,8 @@ def _operation(record: Mapping[str, Any]) -> Operation:
     reasons = tuple(Reason(Code(reason["code"]), reason["says"]) for reason in record["reasons"])
     cancelled = outcome == Outcome.CANCELLED or "cancelled" in record["request"]
     asked = {name: value for name, value in record["request"].items() if name != KEPT}  # where from is in the journal
+    if "retries" in asked:
+        asked["retries"] = operation_id(record["path"], asked["retries"])
     told = {
         "outcome": outcome,
         "cancelled": cancelled,
@@ -377,7 +380,7 @@ def _operation(record: Mapping[str, Any]) -> Operation:
         "request": masked(asked),
     }
     plain = {name: value for name, value in record.items() if name != "says"}
-    return Operation(**{**plain, "id": str(record["id"]), "message": record["says"], **told})
+    return Operation(**{**plain, "id": operation_id(record["path"], record["id"]), "message": record["says"], **told})
 
 
 def operation_of(row: Row, record: Mapping[str, Any] | None) -> Operation | None:
@@ -396,7 +399,7 @@ def _with_progress(op: Operation, row: Row | None, lasts: Elapsed | None = None)
     if op.outcome is not None or row is None:
         return op
     for running in (row.snapshot.operation, row.snapshot.hidden):
-        if running is not None and running.id == op.id:
+        if running is not None and running.id == str(uuid_of(op.id)):
             return replace(
                 op,
                 state=row.snapshot.state,
@@ -410,16 +413,18 @@ def _with_progress(op: Operation, row: Row | None, lasts: Elapsed | None = None)
 
 def shown_queue(record: Mapping[str, Any]) -> Queue:
     """A queue, as it is shown."""
-    return Queue(**{**record, "running": str(record["running"]) if record["running"] else None})
+    running = operation_id(record["path"], record["running"]) if record["running"] else None
+    return Queue(**{**record, "running": running})
 
 
 def _claim(record: Mapping[str, Any]) -> Claim:
+    user = record["principal"] or ""  # of what is in use: the path of its user
     return Claim(
         path=record["path"],
         mode="exclusive" if record["mode"] in ("x", b"x") else "intention",
-        operation=str(record["operation"]),
+        operation=operation_id(user if user.startswith("/") else record["path"], record["operation"]),
         action=record["action"] or "",
-        principal=record["principal"] or "",
+        principal=user,
         since=record["created_at"],
     )
 
@@ -446,4 +451,5 @@ def _lane(record: Mapping[str, Any]) -> Lane:
 
 
 def _line(record: Mapping[str, Any]) -> JournalLine:
-    return JournalLine(**{**record, "operation": str(record["operation"]) if record["operation"] else None})
+    operation = operation_id(record["path"], record["operation"]) if record["operation"] else None
+    return JournalLine(**{**record, "operation": operation})

@@ -15,6 +15,7 @@ from stead.access.policies import DEMAND, NAMESPACE, SCALING, VIEW, PolicyResour
 from stead.application.commands import Application
 from stead.application.compound import AT_ONCE
 from stead.application.models import InvalidRequest, Page
+from stead.application.names import operation_id
 from stead.application.scaling_policy import ScalingPolicy
 from stead.catalog import scaling
 from stead.catalog.edge import lane_of
@@ -230,7 +231,7 @@ def _shown(kept: records.Scaling, instances: Sequence[ScaledInstance]) -> Scalin
             act["place"],
             "create" if act["more"] else "delete",
             datetime.fromtimestamp(act["at"], UTC),
-            act["operation"] or None,
+            operation_id(f"/{kept.namespace}", act["operation"]) if act["operation"] else None,
             _time(act["ended"]),
             act["failed"],
         )

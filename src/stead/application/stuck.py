@@ -17,6 +17,7 @@ from stead.access.lane_use import named
 from stead.application.elapsed import Elapsed
 from stead.application.leases import waits_for
 from stead.application.models import Page
+from stead.application.names import operation_id
 from stead.application.reader import THERE, Reader
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.rows import Actor, AwaitedParty, Trigger
@@ -244,7 +245,7 @@ def _moving(
         kind=row.kind,
         state=row.snapshot.state,
         lane=row.lane,
-        operation=op.id,
+        operation=operation_id(row.path, op.id),
         action=op.action,
         principal=op.by,
         phase=op.phase,
@@ -304,7 +305,9 @@ def _ways(reader: Reader, row: Row, op: Operation, lasts: Elapsed, absent: Seque
         yield SuggestedStep("wait", f"at {lasts.deadline:%H:%M:%S} UTC {what}")
     if not op.cancelled:
         yield SuggestedStep(
-            "cancel", "cancel it: Stead waits until the agent can no longer act, then observes the object", op.id
+            "cancel",
+            "cancel it: Stead waits until the agent can no longer act, then observes the object",
+            operation_id(row.path, op.id),
         )
 
 
@@ -319,7 +322,7 @@ async def _settled(reader: Reader, records: Sequence[Mapping[str, Any]]) -> list
 
 
 def _healed(reader: Reader, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
-    operation = str(record["operation"])
+    operation = operation_id(record["path"], record["operation"])
     unknown = record["trigger"] == Trigger.TIMED_OUT or record["outcome"] == Outcome.UNKNOWN
     return Stuck(
         path=record["path"],

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from stead.application.models import InvalidRequest
+from stead.application.names import operation_id
 from stead.catalog import tree
 from stead.catalog.tree import TreeChange
 from stead.controller.admission.limits import exceeded
@@ -46,7 +46,7 @@ class SystemPart(Model):
 class RunningDeploy(Model):
     """A deploy or a teardown that is under way."""
 
-    id: UUID
+    id: str
     action: str
     place: str
     """Where it works; no other operation does there, above it or below it."""
@@ -109,7 +109,7 @@ async def shown(store: Store, row: Row) -> System:
     return System(
         path=row.path,
         state=row.snapshot.state,
-        operation=operation.id if operation is not None else None,
+        operation=operation_id(row.path, operation.id) if operation is not None else None,
         lanes=tuple(row.spec.get("lanes", ())),
         parts=tuple(map(_part, parts)),
         running=tuple(map(_beside, running)),
@@ -209,13 +209,13 @@ def _part(record: Mapping[str, Any]) -> SystemPart:
         lane=record["lane"],
         count=int(record["spec"].get("count", 1)),
         running=up if isinstance(up, int) else None,
-        operation=str(record["operation"]) if record["operation"] else None,
+        operation=operation_id(record["path"], record["operation"]) if record["operation"] else None,
     )
 
 
 def _beside(record: Mapping[str, Any]) -> RunningDeploy:
     return RunningDeploy(
-        id=record["id"],
+        id=operation_id(record["place"], record["id"]),
         action=record["action"],
         place=record["place"],
         principal=record["principal"],

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from stead.application.archived import not_before
 from stead.application.models import Operation
+from stead.application.names import uuid_of
 from stead.application.reader import Reader
 from stead.schema import Model, Next
 
@@ -76,7 +76,7 @@ async def timeline(reader: Reader, op: Operation, skip: int, limit: int) -> Time
     await not_before(reader.store, op.created_at)
     now = reader.store.clock.now()
     since, until = op.created_at - SLACK, (op.ended_at or now) + SLACK
-    id = UUID(op.id)
+    id = uuid_of(op.id)
     records = await reader.store.operations.read_timeline(id, op.path, since, until, skip, limit)
     total = records[0]["total"] if records else 0
     causes = await reader.store.operations.count_errors(id, ERRORS)

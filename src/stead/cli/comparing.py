@@ -43,7 +43,7 @@ def compare(server: str, below: str, output: Format) -> None:
     with reach(server) as client:
         # First: the surveys of agents correct what the cell has recorded.
         hold = _hold(client)
-        found = [one for one in client.truth(below=below) if one.lane or one.next_action]
+        found = [one for one in client.drift(below=below) if one.lane or one.next_action]
         unknown = [orphan for orphan in _surveyed(client) if _within(orphan.path, below)]
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for one in found:

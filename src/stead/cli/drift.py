@@ -30,7 +30,7 @@ DRIFT: Columns[DriftReport] = Columns(
 def compare(server: str, below: str, output: ListFormat, *, everything: bool) -> None:
     """Write what differs, and end the command: 0 where nothing does, 1 where something does."""
     with reach(server) as client:
-        found = list(client.truth(kind="vm", below=below))
+        found = list(client.drift(kind="vm", below=below))
     differ = [vm for vm in found if vm.matches is False]
     write(found if everything else differ, DRIFT, output)
     note(_summary(found, len(differ)))

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 CA = "STEAD_CA"
 """The variable that names the file of trusted certificates. `--ca` sets it for the rest of the command."""
 
+CELL = "STEAD_CELL"
+"""The variable that names the cell."""
+
 VARIABLES: Mapping[str, str] = {
     "STEAD_LOG": "Log level of `stead server`, `controller` and `agent`: `DEBUG`, `INFO` (the default), `WARNING` or "
     "`ERROR`.",
@@ -24,5 +27,7 @@ VARIABLES: Mapping[str, str] = {
     "STEAD_METRICS_SOCKET": "Set by `stead server` for the controller that it starts: where the server asks for "
     "its metrics. Internal.",
     CA: "CA bundle that commands trust in addition to the system's, as `stead --ca FILE`.",
+    CELL: "The cell whose lanes, hosts, agents and other objects without a namespace commands address. Needed behind "
+    "a router in front of several cells. Without it: the cell of the server that answers.",
     "NO_COLOR": "Disables colours in a terminal.",
 }

@@ -18,7 +18,7 @@ from stead.cli.server_commands import Output, Server, Timeout, Watch, clock, com
 from stead.client import DEFAULT_SERVER, Accepted, OperationMember, SteadError, SyncClient
 
 app = group()
-EXAMPLE = "6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c"
+EXAMPLE = "shop/6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c"
 
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[str]:

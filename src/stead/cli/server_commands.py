@@ -13,7 +13,7 @@ import typer
 
 from stead.cli.credentials import token_for
 from stead.cli.durations import duration
-from stead.cli.environment import CA
+from stead.cli.environment import CA, CELL
 from stead.cli.output import Code, Format, ListFormat, fail, note
 from stead.client import (
     DEFAULT_SERVER,
@@ -48,7 +48,7 @@ def reach(address: str, **options: Any) -> Iterator[SyncClient]:
     if "token" not in options:
         options["token"] = token_for(address)
     try:
-        with SyncClient(address, ca=os.environ.get(CA, ""), **options) as client:
+        with SyncClient(address, ca=os.environ.get(CA, ""), cell=os.environ.get(CELL) or "-", **options) as client:
             yield client
     except ProblemError as error:
         note_problem(error.problem)

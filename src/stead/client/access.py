@@ -25,7 +25,7 @@ class AccessClient:
 
     async def tokens(self) -> TokenPage:
         """Tokens, without their secrets."""
-        return await self._transport.send(TokenPage, "GET", "/v1/tokens")
+        return await self._transport.send(TokenPage, "GET", f"{self._transport.cell}/tokens")
 
     async def create_token(self, name: str, roles: Sequence[RoleBinding], lasts: int) -> NewToken:
         """Make a token that lasts for so many seconds. It is told this once."""
@@ -34,35 +34,37 @@ class AccessClient:
             "roles": [{"role": role.role, "namespace": role.namespace} for role in roles],
             "lifetime_seconds": lasts,
         }
-        return await self._transport.send(NewToken, "POST", "/v1/tokens", body=body)
+        return await self._transport.send(NewToken, "POST", f"{self._transport.cell}/tokens", body=body)
 
     async def revoke_token(self, name: str) -> None:
         """Nobody is let in with it any more."""
-        await self._transport.send(NoneType, "DELETE", f"/v1/tokens/{quote(name, safe='/')}")
+        await self._transport.send(NoneType, "DELETE", f"{self._transport.cell}/tokens/{quote(name, safe='/')}")
 
     async def grants(self) -> GrantPage:
         """Who has which role where."""
-        return await self._transport.send(GrantPage, "GET", "/v1/grants")
+        return await self._transport.send(GrantPage, "GET", f"{self._transport.cell}/grants")
 
     async def give_role(self, subject: str, role: RoleBinding) -> None:
         """Give `user:NAME` or `group:NAME` a role."""
-        await self._transport.send(NoneType, "PUT", "/v1/grants", query=_grant(subject, role))
+        await self._transport.send(NoneType, "PUT", f"{self._transport.cell}/grants", query=_grant(subject, role))
 
     async def take_role(self, subject: str, role: RoleBinding) -> None:
         """Take it from them."""
-        await self._transport.send(NoneType, "DELETE", "/v1/grants", query=_grant(subject, role))
+        await self._transport.send(NoneType, "DELETE", f"{self._transport.cell}/grants", query=_grant(subject, role))
 
     async def policies(self) -> PolicyPage:
         """Policies beside the roles."""
-        return await self._transport.send(PolicyPage, "GET", "/v1/policies")
+        return await self._transport.send(PolicyPage, "GET", f"{self._transport.cell}/policies")
 
     async def put_policy(self, name: str, text: str) -> None:
         """Make a policy, or put another in its place."""
-        await self._transport.send(NoneType, "PUT", f"/v1/policies/{quote(name, safe='')}", body={"text": text})
+        await self._transport.send(
+            NoneType, "PUT", f"{self._transport.cell}/policies/{quote(name, safe='')}", body={"text": text}
+        )
 
     async def remove_policy(self, name: str) -> None:
         """Take a policy away."""
-        await self._transport.send(NoneType, "DELETE", f"/v1/policies/{quote(name, safe='')}")
+        await self._transport.send(NoneType, "DELETE", f"{self._transport.cell}/policies/{quote(name, safe='')}")
 
 
 def _grant(subject: str, role: RoleBinding) -> dict[str, str]:

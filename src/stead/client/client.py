@@ -106,14 +106,15 @@ class Client(
         patience: float = PATIENCE,
         silence: float = SILENCE,
         ca: str = "",
+        cell: str = "-",
     ) -> None:
-        """`token` says who asks; `timeout` is for one answer, `retries` for one call, `patience` for whatever follows
-        something. `ca` is a file with the certificates of authorities that are to be trusted, instead of those the
-        world knows.
+        """`token` authenticates the caller. `timeout` bounds one answer, `retries` one call, and `patience` the time
+        for which a lost stream is resumed. `ca` is a CA bundle, trusted instead of the system's. `cell` is the cell
+        whose lanes, hosts, agents and other objects without a namespace are addressed; `-` is the server's own.
         """
         shown = {"Authorization": f"Bearer {token}"} if token else {}
         self.server = server
-        self._transport = Transport(server, {**shown, **(headers or {})}, timeout, retries, ca)
+        self._transport = Transport(server, {**shown, **(headers or {})}, timeout, retries, ca, cell)
         self._patience = patience
         self._silence = silence
 
@@ -326,48 +327,56 @@ class Client(
 
     async def stop_queues(self) -> QueuePage:
         """Let no queue take anything more."""
-        return await self._transport.send(QueuePage, "DELETE", "/v1/queues")
+        return await self._transport.send(QueuePage, "DELETE", f"{self._transport.cell}/queues")
 
     # What is really there
 
-    async def truth_page(
+    async def drift_page(
         self,
         *,
         kind: str | None = None,
         below: str = "/",
-        fresh: bool = True,
+        refresh: bool = True,
         limit: int = 500,
         cursor: str | None = None,
     ) -> DriftReportPage:
         """One page of resources, each beside what a look shows now; unless it is to be fresh, nobody is asked."""
-        query = {"kind": kind, "below": below, "fresh": fresh, "limit": limit, "cursor": cursor}
-        return await self._transport.send(DriftReportPage, "GET", "/v1/truth", query=query)
+        query = {"kind": kind, "below": below, "refresh": refresh, "limit": limit, "cursor": cursor}
+        return await self._transport.send(DriftReportPage, "GET", "/v1/drift", query=query)
 
-    def truth(
-        self, *, kind: str | None = None, below: str = "/", fresh: bool = True, limit: int = 500
+    def drift(
+        self, *, kind: str | None = None, below: str = "/", refresh: bool = True, limit: int = 500
     ) -> AsyncGenerator[DriftReport]:
         """All resources at a path and below it beside what a look shows, page by page."""
         return through(
-            lambda cursor: self.truth_page(kind=kind, below=below, fresh=fresh, limit=limit, cursor=cursor)
+            lambda cursor: self.drift_page(kind=kind, below=below, refresh=refresh, limit=limit, cursor=cursor)
         )
 
     async def orphans(self, *, lane: str | None = None, limit: int = 1000) -> OrphanPage:
         """What providers have that nobody owns."""
-        return await self._transport.send(OrphanPage, "GET", "/v1/orphans", query={"lane": lane, "limit": limit})
+        return await self._transport.send(
+            OrphanPage, "GET", f"{self._transport.cell}/orphans", query={"lane": lane, "limit": limit}
+        )
 
     async def adopt_orphan(self, lane: str, token: str, path: str | None = None) -> Accepted:
         """Own something that a provider has, at a path or at the one it was made for."""
         query = {"action": "adopt", "path": path}
-        return await self._transport.send(Accepted, "POST", f"/v1/orphans/{lane}/{quote(token)}", query=query)
+        return await self._transport.send(
+            Accepted, "POST", f"{self._transport.cell}/orphans/{lane}/{quote(token)}", query=query
+        )
 
     async def remove_orphan(self, lane: str, token: str) -> Accepted:
         """Have something removed that a provider has and nobody owns."""
         query = {"action": "remove"}
-        return await self._transport.send(Accepted, "POST", f"/v1/orphans/{lane}/{quote(token)}", query=query)
+        return await self._transport.send(
+            Accepted, "POST", f"{self._transport.cell}/orphans/{lane}/{quote(token)}", query=query
+        )
 
     async def lane_page(self, *, limit: int = 500, cursor: str | None = None) -> LanePage:
         """One page of lanes."""
-        return await self._transport.send(LanePage, "GET", "/v1/lanes", query={"limit": limit, "cursor": cursor})
+        return await self._transport.send(
+            LanePage, "GET", f"{self._transport.cell}/lanes", query={"limit": limit, "cursor": cursor}
+        )
 
     def lanes(self, *, limit: int = 500) -> AsyncGenerator[Lane]:
         """All lanes, with who serves them and what there is to do, page by page."""
@@ -375,17 +384,19 @@ class Client(
 
     async def survey_lane(self, lane: str) -> bool:
         """Have the agent of a lane tell all that is there; whether one answered."""
-        answer = await self._transport.send(dict[str, Any], "POST", f"/v1/lanes/{lane}/survey")
+        answer = await self._transport.send(dict[str, Any], "POST", f"{self._transport.cell}/lanes/{lane}/survey")
         return bool(answer["requested"])
 
     async def limit_lane(self, lane: str, members: int | None) -> None:
         """Say how many members a lane bears at once; None: as many as its provider says."""
-        await self._transport.send(dict, "PUT", f"/v1/lanes/{lane}/limit", body={"members": members})
+        await self._transport.send(
+            dict, "PUT", f"{self._transport.cell}/lanes/{lane}/limit", body={"members": members}
+        )
 
     async def limit_provider(self, provider: str, members: int | None, regions: int | None) -> None:
         """Say how many members a region of a provider bears at once, and how many regions; None for no limit."""
         body = {"members": members, "regions": regions}
-        await self._transport.send(dict, "PUT", f"/v1/providers/{provider}/limits", body=body)
+        await self._transport.send(dict, "PUT", f"{self._transport.cell}/providers/{provider}/limits", body=body)
 
     async def quotas(self, path: str) -> Quotas:
         """How much an account or a cloudspace has, and may have."""
@@ -421,7 +432,7 @@ def _now() -> float:
 
 def _operation(id: str) -> str:
     """The address of an operation."""
-    return f"/v1/operations/{quote(id, safe='')}"
+    return f"/v1/operations/{quote(id)}"
 
 
 def _queue(path: str) -> str:

@@ -13,7 +13,7 @@ class DoctorClient:
 
     async def examine(self) -> HealthReport:
         """Database, bus, controller, work, agents: how each is, and what to do. For admins."""
-        return await self._transport.send(HealthReport, "GET", "/v1/doctor")
+        return await self._transport.send(HealthReport, "GET", f"{self._transport.cell}/doctor")
 
     async def metrics(self) -> str:
         """What the server and its controller count, as Prometheus reads it."""

@@ -39,7 +39,9 @@ class LeasesClient:
 
     async def host_page(self, *, limit: int = 100, cursor: str | None = None) -> HostPage:
         """One page of hosts."""
-        return await self._transport.send(HostPage, "GET", "/v1/hosts", query={"limit": limit, "cursor": cursor})
+        return await self._transport.send(
+            HostPage, "GET", f"{self._transport.cell}/hosts", query={"limit": limit, "cursor": cursor}
+        )
 
     def hosts(self, *, limit: int = 100) -> AsyncGenerator[Host]:
         """All hosts that can be booked, page by page."""
@@ -50,15 +52,17 @@ class LeasesClient:
     ) -> Host:
         """Have a host booked from now on, or say anew what it has."""
         body = {"lane": lane, "properties": dict(properties or {}), "node": node}
-        return await self._transport.send(Host, "PUT", _host(name), body=body)
+        return await self._transport.send(Host, "PUT", self._transport.cell + _host(name), body=body)
 
     async def judge_host(self, name: str, works: bool, why: str = "") -> Host:
         """Say that a host failed, or works again. Leases that have it get another, if one is free."""
-        return await self._transport.send(Host, "PUT", f"{_host(name)}/works", body={"healthy": works, "reason": why})
+        return await self._transport.send(
+            Host, "PUT", f"{self._transport.cell + _host(name)}/works", body={"healthy": works, "reason": why}
+        )
 
     async def remove_host(self, name: str) -> None:
         """Forget a host that no lease has or had."""
-        await self._transport.send(NoneType, "DELETE", _host(name))
+        await self._transport.send(NoneType, "DELETE", self._transport.cell + _host(name))
 
     async def calendar_page(
         self,
@@ -85,4 +89,4 @@ class LeasesClient:
 
 
 def _host(name: str) -> str:
-    return f"/v1/hosts/{quote(name, safe='')}"
+    return f"/hosts/{quote(name, safe='')}"

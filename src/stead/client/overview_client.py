@@ -33,27 +33,27 @@ class OverviewClient:
     async def timeline(self, id: str, *, limit: int = 500, cursor: str | None = None) -> Timeline:
         """What an operation did to each of its members and when."""
         query = {"limit": limit, "cursor": cursor}
-        return await self._transport.send(
-            Timeline, "GET", f"/v1/operations/{quote(id, safe='')}/timeline", query=query
-        )
+        return await self._transport.send(Timeline, "GET", f"/v1/operations/{quote(id)}/timeline", query=query)
 
     async def lifecycles(self) -> LifecycleNamePage:
         """The lifecycles that the server knows."""
-        return await self._transport.send(LifecycleNamePage, "GET", "/v1/lifecycles")
+        return await self._transport.send(LifecycleNamePage, "GET", f"{self._transport.cell}/lifecycles")
 
     async def lifecycle(self, kind: str) -> LifecycleDetail:
         """A lifecycle whole."""
-        return await self._transport.send(LifecycleDetail, "GET", _kind(kind))
+        return await self._transport.send(LifecycleDetail, "GET", self._transport.cell + _kind(kind))
 
     async def register_lifecycle(self, kind: str, document: str) -> RegisteredLifecycle:
         """Have a kind of one's own, which a document in YAML describes. It is explored first: that takes its time."""
-        return await self._transport.send(RegisteredLifecycle, "PUT", _kind(kind), body={"document": document})
+        return await self._transport.send(
+            RegisteredLifecycle, "PUT", self._transport.cell + _kind(kind), body={"document": document}
+        )
 
     async def unregister_lifecycle(self, kind: str) -> None:
         """Let there be no such kind any more."""
-        await self._transport.send(NoneType, "DELETE", _kind(kind))
+        await self._transport.send(NoneType, "DELETE", self._transport.cell + _kind(kind))
 
 
 def _kind(kind: str) -> str:
     """The address of a lifecycle."""
-    return f"/v1/lifecycles/{quote(kind, safe='')}"
+    return f"/lifecycles/{quote(kind, safe='')}"

@@ -13,8 +13,10 @@ class RecoveryClient:
 
     async def hold(self) -> Hold:
         """Whether the cell is held after a restore."""
-        return await self._transport.send(Hold, "GET", "/v1/recovery")
+        return await self._transport.send(Hold, "GET", f"{self._transport.cell}/recovery")
 
     async def release_hold(self, path: str = "/") -> Hold:
         """Let a restored cell act at a path and below it; `/`: everywhere."""
-        return await self._transport.send(Hold, "POST", "/v1/recovery/release", query={"path": path})
+        return await self._transport.send(
+            Hold, "POST", f"{self._transport.cell}/recovery/release", query={"path": path}
+        )

@@ -46,7 +46,7 @@ class Streams:
 
         Whoever goes away comes back with the position of the last step that came.
         """
-        async with aclosing(self._resumed(f"/v1/operations/{quote(id, safe='')}/events", {}, after)) as heard:
+        async with aclosing(self._resumed(f"/v1/operations/{quote(id)}/events", {}, after)) as heard:
             async for event in heard:
                 if event.name == ENDED:
                     return

@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 import msgspec
@@ -33,9 +33,13 @@ def pause(attempt: int, said: float | None = None) -> float:
 class Transport:
     """Sends requests to one server."""
 
-    def __init__(self, server: str, headers: Mapping[str, str], timeout: float, retries: int, ca: str = "") -> None:
+    def __init__(
+        self, server: str, headers: Mapping[str, str], timeout: float, retries: int, ca: str = "", cell: str = "-"
+    ) -> None:
         if "Authorization" in headers and server.startswith("http:") and not _on_this_machine(server):
             raise SteadError(f"{server} is not https: whoever listens on the way would have your token")
+        self.cell = f"/v1/cells/{quote(cell, safe='')}"
+        """Where the addresses of objects begin that belong to a cell and to no namespace."""
         self._server = server
         self._retries = retries
         self._http = httpx.AsyncClient(

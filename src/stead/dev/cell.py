@@ -193,7 +193,7 @@ class Cell:
 
     def _lanes(self) -> None:
         """Every namespace may use the lanes of this machine, also one to come. What was said of one of them stays."""
-        url = f"http://127.0.0.1:{self.wanted.port}/v1/lane-grants"
+        url = f"http://127.0.0.1:{self.wanted.port}/v1/cells/-/lane-grants"
         with urllib.request.urlopen(url, timeout=5) as answer:
             said = {one["lane"] for one in json.load(answer)["items"] if one["namespace"] == "*"}
         for lane in [lane for lane in (*lanes_of(LANES), *lanes_of(RACK), LOCAL) if lane not in said]:
@@ -204,7 +204,7 @@ class Cell:
 
     def _hosts(self) -> None:
         """Those that are not there yet; what became of the others is left as it is."""
-        url = f"http://127.0.0.1:{self.wanted.port}/v1/hosts"
+        url = f"http://127.0.0.1:{self.wanted.port}/v1/cells/-/hosts"
         with urllib.request.urlopen(f"{url}?limit=1000", timeout=5) as answer:
             there = {host["name"] for host in json.load(answer)["items"]}
         (lane,) = lanes_of(RACK)
@@ -233,7 +233,7 @@ class Cell:
 
     def _served(self) -> bool:
         """Whether an agent is there for every lane: before that, whoever asks for something is told to wait."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.wanted.port}/v1/lanes", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.wanted.port}/v1/cells/-/lanes", timeout=5) as answer:
             found = {
                 lane["lane"] for lane in json.load(answer)["items"] if any(a["connected"] for a in lane["agents"])
             }

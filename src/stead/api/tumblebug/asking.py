@@ -27,6 +27,7 @@ from stead.application import (
     Resource,
     authorized_commands,
 )
+from stead.application.names import operation_id
 from stead.application.storable import storable
 
 FORCED = "forced through the tumblebug interface"
@@ -167,9 +168,10 @@ def let_in(taken: Accepted, status: str, response: Response) -> AcceptedAction:
     what = f"{action_name(taken.action)} of {taken.path}"
     if not taken.operation:
         return AcceptedAction(message=f"{what}: there is nothing to do", operation=None, status=status)
-    response.headers["Location"] = f"/v1/operations/{taken.operation}"
+    id = operation_id(taken.path, taken.operation)
+    response.headers["Location"] = f"/v1/operations/{id}"
     how = "was under way already" if taken.joined else "was let in before" if taken.repeated else "is under way"
-    return AcceptedAction(message=f"{what} {how}", operation=taken.operation, status=status)
+    return AcceptedAction(message=f"{what} {how}", operation=id, status=status)
 
 
 async def _state(queries: Queries, vm: Resource) -> str:

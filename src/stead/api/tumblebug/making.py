@@ -23,6 +23,7 @@ from stead.api.tumblebug.models import AcceptedAction, AcceptedMci, MciRequest, 
 from stead.api.tumblebug.shown import status
 from stead.api.tumblebug.words import Id
 from stead.application import ActionRequest, InvalidRequest, OnPartial
+from stead.application.names import operation_id
 
 NOTHING = ("", "no", "default")
 """How a request says that it does not want something."""
@@ -61,9 +62,10 @@ async def tumblebug_create_mci(
     )
     groups = f"body.{'vm' if body.vm else 'subGroups'}"
     taken = await ask(application, asked, caller, lambda unfit: _in_its_words(unfit, "spec.subgroups", groups))
-    response.headers["Location"] = f"/v1/operations/{taken.operation}"
+    id = operation_id(taken.path, taken.operation)
+    response.headers["Location"] = f"/v1/operations/{id}"
     shown = status(await standing_of(queries, path), ())
-    return AcceptedMci(**shown.model_dump(), operation=taken.operation)
+    return AcceptedMci(**shown.model_dump(), operation=id)
 
 
 @routes.post("/mci/{mciId}/vmDynamic", name="tumblebug_create_vm_dynamic")
@@ -85,9 +87,10 @@ async def tumblebug_create_subgroup(
     spec = added(body)
     asked = ActionRequest(path=f"{mci}/{body.name}", action="add", kind="subgroup", spec=spec, key=key)
     taken = await ask(application, asked, caller, lambda unfit: _in_its_words(unfit, "spec", "body"))
-    response.headers["Location"] = f"/v1/operations/{taken.operation}"
+    id = operation_id(taken.path, taken.operation)
+    response.headers["Location"] = f"/v1/operations/{id}"
     shown = status(await standing_of(queries, mci), ())
-    return AcceptedMci(**shown.model_dump(), operation=taken.operation)
+    return AcceptedMci(**shown.model_dump(), operation=id)
 
 
 @routes.post("/mci/{mciId}/subgroup/{subgroupId}")

@@ -52,11 +52,11 @@ class Listening:
         if certificate is not None and key is not None:
             self.certificate = HttpsCertificate(certificate, key)
 
-    def config(self, application: Application) -> uvicorn.Config:
-        """A server of that application."""
+    def config(self, application: Application, cell: str) -> uvicorn.Config:
+        """A server of that application, in a cell."""
         LimitedConnection.most = raise_limit()
         return uvicorn.Config(
-            create_app(application, limits=Limits(rates=self.rates)),
+            create_app(application, cell=cell, limits=Limits(rates=self.rates)),
             host=self.host,
             port=self.port,
             http=LimitedConnection,
@@ -84,7 +84,8 @@ async def _server(place: Place, listening: Listening, entry: Authenticator) -> N
         command = [*_own_command(), "controller", *place.words()]
         with TemporaryDirectory(prefix="stead-metrics-") as folder:
             socket = Path(folder) / "socket"  # its path may have about a hundred characters
-            config = listening.config(replace(application, beside=partial(exposition.scrape_socket, socket)))
+            beside = partial(exposition.scrape_socket, socket)
+            config = listening.config(replace(application, beside=beside), place.cell)
             told = {**place.addresses(), exposition.SOCKET: str(socket)}
             config.load()
             tasks = [asyncio.create_task(_beside(command, told))]

@@ -1,4 +1,4 @@
-"""What is really there: belief beside it, what nobody owns, and the lanes that lead there."""
+"""Drift: recorded states beside observed ones, orphans, and the lanes by which agents observe."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ class ProviderLimits(ResponseModel):
     """Regions at once; null for no limit."""
 
 
-routes = router("truth")
+routes = router("drift")
 
 
-@routes.get("/v1/truth")
-async def compare(
+@routes.get("/v1/drift")
+async def list_drift(
     queries: QueriesDep,
     below: Annotated[Below, Query(description="Only at this path or below it.")] = "/",
     kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-    fresh: Annotated[bool, Query(description="Have somebody look now; otherwise nobody is asked.")] = True,
+    refresh: Annotated[bool, Query(description="Observe each resource at its provider first.")] = True,
 ) -> Page[DriftReport]:
-    """What is believed of each resource beside what a look shows now. Nothing is made of what was seen."""
-    return await queries.truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=fresh)
+    """The recorded state of each resource beside the observed one. The observation changes nothing."""
+    return await queries.truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=refresh)
 
 
-@routes.get("/v1/orphans")
+@routes.get("/v1/cells/{cell}/orphans")
 async def list_orphans(
     queries: QueriesDep,
     lane: Annotated[Name | None, Query(description="Only on this lane.")] = None,
@@ -73,7 +73,7 @@ async def list_orphans(
     return await queries.orphans(lane, limit)
 
 
-@routes.post("/v1/orphans/{lane}/{token}", status_code=202)
+@routes.post("/v1/cells/{cell}/orphans/{lane}/{token}", status_code=202)
 async def deal_with_orphan(
     application: ApplicationDep,
     lane: LaneName,
@@ -92,20 +92,20 @@ async def deal_with_orphan(
     return accepted(answer, response)
 
 
-@routes.get("/v1/lanes")
+@routes.get("/v1/cells/{cell}/lanes")
 async def list_lanes(queries: QueriesDep, limit: Limit = 100, cursor: Cursor = None) -> Page[Lane]:
     """Lanes that somebody has served or that orders stand on, with who serves them and what there is to do."""
     return await queries.lanes(from_cursor(cursor, str) or "", limit)
 
 
-@routes.post("/v1/lanes/{lane}/survey", status_code=202)
+@routes.post("/v1/cells/{cell}/lanes/{lane}/survey", status_code=202)
 async def survey_lane(application: ApplicationDep, caller: Who, lane: LaneName) -> InventorySupport:
     """Have the agent of a lane tell all that is there, now and not at the next turn. What comes is applied."""
     authorized = application.authorization.require(caller, ORPHANS)
     return InventorySupport(lane=lane, requested=await CellCommands(application).survey(lane, authorized))
 
 
-@routes.put("/v1/lanes/{lane}/limit")
+@routes.put("/v1/cells/{cell}/lanes/{lane}/limit")
 async def limit_lane(application: ApplicationDep, caller: Who, lane: LaneName, limit: LaneLimit) -> LaneLimit:
     """Say how many members a lane bears at once. What waits for room gets it at once, if there is some now."""
     authorized = application.authorization.require(caller, LIMIT)
@@ -113,7 +113,7 @@ async def limit_lane(application: ApplicationDep, caller: Who, lane: LaneName, l
     return limit
 
 
-@routes.put("/v1/providers/{provider}/limits")
+@routes.put("/v1/cells/{cell}/providers/{provider}/limits")
 async def limit_provider(
     application: ApplicationDep, caller: Who, provider: LaneName, limits: ProviderLimits
 ) -> ProviderLimits:

@@ -305,8 +305,8 @@ async def test_what_has_waited_a_day_for_room_is_given_up(migrated: str) -> None
             "SELECT path, (timers ->> 'waiting')::float8 AS at FROM resources WHERE timers ? 'waiting'"
         )
         assert at == 1000.0 + 86400
-        (brief,) = (await e.store.resources.read_summaries([path])).values()
-        await e.executor.apply([TimerService(e.executor).told(brief, "waiting")])
+        (summary,) = (await e.store.resources.read_summaries([path])).values()
+        await e.executor.apply([TimerService(e.executor).told(summary, "waiting")])
         await finish(e)
         await settle(e, slots)
         (order,) = e.sent  # nobody does it any more; it is looked at, as soon as there is room

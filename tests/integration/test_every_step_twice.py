@@ -122,7 +122,7 @@ def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
         answers = await apply(executor, told, **options)
         for word, answer in zip(told, answers, strict=True):
             if isinstance(word.event, TimerDue) and isinstance(answer, Applied):
-                armed = (word.path, word.event.timer, answer.brief.decode_timers()[word.event.timer])
+                armed = (word.path, word.event.timer, answer.summary.decode_timers()[word.event.timer])
                 seen[word.event.timer] += 1
                 seen["timers that fired twice"] += armed in fired
                 fired.add(armed)

@@ -86,7 +86,7 @@ def uses(
 
 def used_by(
     kinds: Mapping[str, Lifecycle],
-    brief: ResourceSummary,
+    summary: ResourceSummary,
     event: Event,
     spec: Mapping[str, Any] | None,
     row: Row | None,
@@ -97,17 +97,17 @@ def used_by(
         return None
     found = uses(
         kinds,
-        brief.kind,
+        summary.kind,
         event.action,
-        brief.path,
-        lane=row.lane if row is not None else brief.lane,
-        state=brief.state if brief.id else None,
+        summary.path,
+        lane=row.lane if row is not None else summary.lane,
+        state=summary.state if summary.id else None,
         spec=spec or {},
         old=row.spec if row is not None else None,
         actor=event.actor,
         deploys=deploys,
     )
-    return found.written(brief.path) if found else None
+    return found.written(summary.path) if found else None
 
 
 def named(kind: str, spec: Mapping[str, Any]) -> set[str]:

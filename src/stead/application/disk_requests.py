@@ -85,7 +85,7 @@ async def of_machine(
     if (
         disk is not None
         and request.action == "add-disk"
-        and await preconditions.is_free(reader.store, reader.kinds, disk.brief)
+        and await preconditions.is_free(reader.store, reader.kinds, disk.summary)
     ):
         disk = None
     if disk is not None and disk.kind != DISK:

@@ -54,7 +54,7 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, ho
     if snap.operation is not None or snap.hidden is not None or state.cls is StateClass.TRANSITIONAL:
         why = UnknownReason.MOVING
     elif isinstance(sight, StateLine):
-        seen = judged(snap, sight.observed, row.brief.revision_of(sight.revision))
+        seen = judged(snap, sight.observed, row.summary.revision_of(sight.revision))
         why = None if state.observed_as else UnknownReason.UNSAID
     agrees = None if why else seen == state.observed_as
     return DriftReport(

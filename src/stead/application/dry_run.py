@@ -79,7 +79,7 @@ async def find(reader: Reader, request: ActionRequest) -> Row | NotFound:
 async def succeeds(reader: Reader, request: ActionRequest, row: Row) -> bool:
     """Whether what is asked for would be made in the place of what is gone for good."""
     made = preconditions.makes(reader.kinds, request.kind, request.action)
-    return made and await preconditions.is_free(reader.store, reader.kinds, row.brief)
+    return made and await preconditions.is_free(reader.store, reader.kinds, row.summary)
 
 
 async def _set_in(reader: Reader, row: Row, event: Request, request: ActionRequest) -> Row:

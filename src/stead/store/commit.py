@@ -31,7 +31,7 @@ class Custody:
 class Change:
     """What is to be written about one resource."""
 
-    brief: ResourceSummary
+    summary: ResourceSummary
     template: DecisionTemplate
     principal: str = ""
     begin: OperationStart | None = None
@@ -69,8 +69,8 @@ class Change:
         begins: dict[str, Any] = {
             "id": str(begin.id),
             "action": begin.action,
-            "kind": self.brief.kind,
-            "path": self.brief.path,
+            "kind": self.summary.kind,
+            "path": self.summary.path,
             "principal": begin.principal,
             "reason": begin.reason,
             "request": dict(begin.request),
@@ -87,14 +87,14 @@ class Change:
             extra["facts"] = dict(self.facts)
             change |= self._learned(self.facts)
         if self.new is not None:
-            extra |= {**self.new, "path": self.brief.path}
+            extra |= {**self.new, "path": self.summary.path}
             change["spec"] = masked(self.new["spec"])
         if self.uses is not None:
             extra["uses"] = self.uses
         if self.template.respec == "set":
             extra["next"] = dict(self.spec or {})
         if self.template.takes_claim:
-            extra["take"] = [{"path": path, "mode": "x"} for path in claimed(self.brief.path, self.around)]
+            extra["take"] = [{"path": path, "mode": "x"} for path in claimed(self.summary.path, self.around)]
             if self.around is not None:
                 extra["around"] = self.around
         change |= self._respecified()
@@ -103,7 +103,7 @@ class Change:
         return extra or None
 
     def _learned(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        known = self.brief.decode_facts()
+        known = self.summary.decode_facts()
         learned = {name: value for name, value in facts.items() if known.get(name) != value}
         return {"facts": learned} if learned else {}
 
@@ -112,7 +112,7 @@ class Change:
             case "set":
                 return {"next_spec": masked(self.spec or {})}
             case "next":
-                return {"next_spec": None, "spec": masked(json.loads(self.brief.next_spec or "{}"))}
+                return {"next_spec": None, "spec": masked(json.loads(self.summary.next_spec or "{}"))}
             case "dropped":
                 return {"next_spec": None}
         return {}

@@ -41,7 +41,7 @@ class Row:
     """What has to be so around it when something is written that it was asked."""
 
     @property
-    def brief(self) -> ResourceSummary:
+    def summary(self) -> ResourceSummary:
         """The same in brief."""
         snap = self.snapshot
         return self.told or ResourceSummary(
@@ -56,30 +56,30 @@ class Row:
 
 def row_of(record: asyncpg.Record) -> Row:
     """A row from a record of `read_resources`."""
-    brief = summary_of(record)
+    summary = summary_of(record)
     alike = with_operation_ids(
-        snapshot_of(brief.decision_key), str(brief.operation), str(brief.hidden), *_begun(record, "op")
+        snapshot_of(summary.decision_key), str(summary.operation), str(summary.hidden), *_begun(record, "op")
     )
     if alike.hidden is not None:
         by, since = _begun(record, "hidden")
         alike = replace(alike, hidden=replace(alike.hidden, by=by, since=since))
     return Row(
-        path=brief.path,
-        kind=brief.kind,
-        snapshot=replace(alike, fence=brief.fence, blocked=holder_of(record["blocked"], brief.path)),
+        path=summary.path,
+        kind=summary.kind,
+        snapshot=replace(alike, fence=summary.fence, blocked=holder_of(record["blocked"], summary.path)),
         lane=record["lane"],
         token=record["token"],
         spec=record["spec"],
-        id=brief.id,
-        version=brief.version,
-        facts=brief.decode_facts(),
-        next_spec=None if brief.next_spec is None else json.loads(brief.next_spec),
+        id=summary.id,
+        version=summary.version,
+        facts=summary.decode_facts(),
+        next_spec=None if summary.next_spec is None else json.loads(summary.next_spec),
         order_id=record["order_id"] or 0,
-        timers=brief.decode_timers(),
+        timers=summary.decode_timers(),
         observed_at=record["observed_at"],
         changed_at=record["changed_at"],
         created_at=record["created_at"],
-        told=brief,
+        told=summary,
     )
 
 

@@ -1,4 +1,4 @@
-"""Resources by path, whole or in summary."""
+"""Resources by path, whole or as summaries."""
 
 from __future__ import annotations
 

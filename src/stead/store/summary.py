@@ -1,6 +1,6 @@
-"""A resource in brief: what tells it from its likes, and the class it is in.
+"""A resource in brief: its identity, and the class that decisions are made for.
 
-Resources whose briefs have the same `decision_key` get the same decision, so a decision is made once for all of them.
+Resources whose summaries have the same `decision_key` get the same decision, so one decision is made for all of them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ResourceSummary(NamedTuple):
 
 
 def summary_of(record: asyncpg.Record) -> ResourceSummary:
-    """A brief from a record of the database."""
+    """A summary from a record of the database."""
     return ResourceSummary(
         record["path"],
         record["kind"],

@@ -17,6 +17,6 @@ class Timers(StorePart):
 
     async def set(self, timers: Sequence[tuple[ResourceSummary, Mapping[str, float]]]) -> None:
         """Set the timers of resources, each unless it or a timer of it has changed since it was read."""
-        ids, versions = [brief.id for brief, _ in timers], [brief.version for brief, _ in timers]
-        before = [brief.timers for brief, _ in timers]
+        ids, versions = [summary.id for summary, _ in timers], [summary.version for summary, _ in timers]
+        before = [summary.timers for summary, _ in timers]
         await self._sql.fetch("set_timers", ids, versions, before, [dict(of) for _, of in timers])

@@ -64,8 +64,8 @@ class Transitions(StorePart):
                 "commit",
                 templates,
                 which,
-                [change.brief.id or None for change in changes],
-                [change.brief.version for change in changes],
+                [change.summary.id or None for change in changes],
+                [change.summary.version for change in changes],
                 _own(changes),
                 at,
                 None if expansion is None else expansion.written(),
@@ -85,7 +85,7 @@ class Transitions(StorePart):
             refused = _not_written(len(changes), kind, error)
             return CommitResult(refused, [], [], late=expansion is not None)
         answer = {"orders": [], "recount": [], **answer}
-        conflicts = {c["n"] - 1: conflict_of(changes[c["n"] - 1].brief.path, c) for c in answer["conflicts"]}
+        conflicts = {c["n"] - 1: conflict_of(changes[c["n"] - 1].summary.path, c) for c in answer["conflicts"]}
         del answer["conflicts"]
         return CommitResult(conflicts, **answer)
 

@@ -236,7 +236,7 @@ class Admission:
         request = await self._placed(request)
         row = request.row or await self.store.resources.read(request.path)
         if row is not None and makes_object(self.executor.kinds, request.kind, request.action):
-            row = None if await is_free(self.store, self.executor.kinds, row.brief) else row
+            row = None if await is_free(self.store, self.executor.kinds, row.summary) else row
         found = uses(
             self.executor.kinds,
             request.kind,
@@ -300,7 +300,7 @@ class Admission:
         decision = moved.decision
         if decision.joined:
             return await self._kept(
-                request, authorized, _accepted(request, str(moved.brief.operation or ""), joined=True)
+                request, authorized, _accepted(request, str(moved.summary.operation or ""), joined=True)
             )
         op = decision.after.operation or decision.after.hidden
         if decision.beside:

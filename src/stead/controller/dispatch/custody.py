@@ -41,7 +41,7 @@ class CustodyService:
         """
         asked = [TransitionInput(path, Take(fence), custody=who, lanes=lanes) for path, fence in members.items()]
         answers = await self._together(asked)
-        taken = {answer.brief.path: answer.fence for answer in answers if isinstance(answer, Applied)}
+        taken = {answer.summary.path: answer.fence for answer in answers if isinstance(answer, Applied)}
         asked_before = {path: fence.raised() for path, fence in members.items() if path not in taken}
         if asked_before:
             lost = await self.renew(who, asked_before)

@@ -159,8 +159,8 @@ def _tells(lifecycle: Lifecycle) -> bool:
 
 def member_of(row: Row) -> OrderMember:
     """A resource, as an agent is told of it."""
-    spec, revision = row.spec, row.brief.revision
+    spec, revision = row.spec, row.summary.revision
     if row.next_spec is not None:
-        spec, revision = row.next_spec, row.brief.next_revision
+        spec, revision = row.next_spec, row.summary.next_revision
     facts = dict(row.facts or {})
     return OrderMember(row.path, row.snapshot.fence, str(row.token), dict(spec), facts, row.kind, revision)

@@ -64,16 +64,16 @@ def _keys(given: TransitionInput, row: Row | None) -> set[tuple[str, str]]:
     return keys | {(given.principal, begin.key)} if begin.key else keys
 
 
-def is_unchanged(brief: ResourceSummary, template: DecisionTemplate, given: TransitionInput) -> bool:
+def is_unchanged(summary: ResourceSummary, template: DecisionTemplate, given: TransitionInput) -> bool:
     """Whether a decision leaves nothing to be written."""
     if not template.unchanged:
         return False
-    known = brief.decode_facts() if given.facts else {}
+    known = summary.decode_facts() if given.facts else {}
     return all(known.get(name) == value for name, value in (given.facts or {}).items())
 
 
 def change_of(
-    brief: ResourceSummary,
+    summary: ResourceSummary,
     template: DecisionTemplate,
     given: TransitionInput,
     row: Row | None,
@@ -81,17 +81,17 @@ def change_of(
 ) -> Change:
     """What is written for an input and the decision on it."""
     new = None
-    if not brief.id and row is not None:
+    if not summary.id and row is not None:
         spec = dict(given.spec or row.spec)
         new = {"fence": row.snapshot.fence.counter, "lane": row.lane, "token": str(row.token), "spec": spec}
         new |= {"instead": row.instead} if row.instead is not None else {}
     says = template.decision.message
     return Change(
-        brief=brief,
+        summary=summary,
         template=template,
         principal=given.principal,
         begin=given.begin if template.starts_operation else None,
-        facts=given.facts if len(brief.facts) <= MAX_FACTS_CHARS else None,
+        facts=given.facts if len(summary.facts) <= MAX_FACTS_CHARS else None,
         spec=given.spec,
         detail=given.detail or ({"error": says} if says else None),
         new=new,
@@ -116,17 +116,17 @@ class Batch:
                     metrics.ENDED.labels(ended.outcome).inc()
         written.recount.extend(self._recounts())
         written.steps.extend(self._steps())
-        written.gone.extend(change.brief.path for change in self.changes if change.template.body["is_gone"])
+        written.gone.extend(change.summary.path for change in self.changes if change.template.body["is_gone"])
 
     def _recounts(self) -> list[str]:
         """Groups whose members are to be counted, and that request nothing of them."""
         counted = [change for change in self.changes if change.template.decision.recount]
-        return [change.brief.path for change in counted if change.template.body.get("expand_members") is None]
+        return [change.summary.path for change in counted if change.template.body.get("expand_members") is None]
 
     def _steps(self) -> list[tuple[str, Fence]]:
         """Resources for which a controller has a step to do, with the fence under which it is done."""
         steps = [change for change in self.changes if change.template.decision.step]
         return [
-            (c.brief.path, Fence(c.brief.fence.incarnation, c.brief.fence.counter + c.template.fence_delta))
+            (c.summary.path, Fence(c.summary.fence.incarnation, c.summary.fence.counter + c.template.fence_delta))
             for c in steps
         ]

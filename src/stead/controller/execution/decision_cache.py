@@ -37,35 +37,37 @@ class DecisionCache:
         self._edition = kinds.edition
 
     def decide(
-        self, brief: ResourceSummary, snapshot: Snapshot | None, given: TransitionInput, now: float
+        self, summary: ResourceSummary, snapshot: Snapshot | None, given: TransitionInput, now: float
     ) -> DecisionTemplate | Rejection:
         """The decision on an input; a timer that was set anew meanwhile is not due."""
         event = given.event
-        if isinstance(event, TimerDue) and brief.decode_timers().get(event.timer, math.inf) > now:
-            return Rejection((Reason(Code.NOT_DUE, f"the timer {event.timer} runs anew"),), brief.state)
+        if isinstance(event, TimerDue) and summary.decode_timers().get(event.timer, math.inf) > now:
+            return Rejection((Reason(Code.NOT_DUE, f"the timer {event.timer} runs anew"),), summary.state)
         if (snapshot is not None and not given.is_within) or given.begin is not None:
-            return self._decide(brief, snapshot or snapshot_of(brief.decision_key), event, given.begin)
-        shared = _shared_event(event, brief)
+            return self._decide(summary, snapshot or snapshot_of(summary.decision_key), event, given.begin)
+        shared = _shared_event(event, summary)
         if given.blocked is not None:
-            return self._decide(brief, replace(snapshot_of(brief.decision_key), blocked=given.blocked), shared, None)
-        return self._shared(brief, shared)
+            return self._decide(
+                summary, replace(snapshot_of(summary.decision_key), blocked=given.blocked), shared, None
+            )
+        return self._shared(summary, shared)
 
-    def _shared(self, brief: ResourceSummary, event: Event) -> DecisionTemplate | Rejection:
+    def _shared(self, summary: ResourceSummary, event: Event) -> DecisionTemplate | Rejection:
         if self._edition != self.kinds.edition:
             self._edition = self.kinds.edition
             self._kept.clear()
-        key = (*brief.decision_key, brief.id != 0, event)
+        key = (*summary.decision_key, summary.id != 0, event)
         kept = self._kept.get(key)
         if kept is None:
             if len(self._kept) >= MAX_DECISIONS:
                 self._kept.clear()
-            kept = self._kept[key] = self._decide(brief, snapshot_of(brief.decision_key), event, None)
+            kept = self._kept[key] = self._decide(summary, snapshot_of(summary.decision_key), event, None)
         return kept
 
     def _decide(
-        self, brief: ResourceSummary, snapshot: Snapshot, event: Event, begin: OperationStart | None
+        self, summary: ResourceSummary, snapshot: Snapshot, event: Event, begin: OperationStart | None
     ) -> DecisionTemplate | Rejection:
-        lifecycle = self.kinds[brief.kind]
+        lifecycle = self.kinds[summary.kind]
         answer = decide(lifecycle, snapshot, event)
         if isinstance(answer, Rejection):
             return answer
@@ -74,7 +76,7 @@ class DecisionCache:
         new = event.operation if isinstance(event, Request | TimerDue | Connected) else ""
         asks = self._member_request(lifecycle, answer, event, begin)
         return compile_decision(
-            lifecycle, snapshot, answer, note_of(snapshot, event), begin, new, brief.id != 0, asks
+            lifecycle, snapshot, answer, note_of(snapshot, event), begin, new, summary.id != 0, asks
         )
 
     def _member_request(
@@ -99,17 +101,17 @@ class DecisionCache:
         return asks | ({"of": of} if of else {}) | ({"from": least} if least is not None else {})
 
 
-def _shared_event(event: Event, brief: ResourceSummary) -> Event:
+def _shared_event(event: Event, summary: ResourceSummary) -> Event:
     """The event as it is to every resource of the class: under the right fence, or under a wrong one."""
     if isinstance(event, Take):
-        return _TAKES[event.fence == brief.fence]
+        return _TAKES[event.fence == summary.fence]
     if isinstance(event, Report):
-        fence = FIRST if event.fence == brief.fence else WRONG_FENCE
-        revision = brief.revision_of(event.revision)
+        fence = FIRST if event.fence == summary.fence else WRONG_FENCE
+        revision = summary.revision_of(event.revision)
         return _report(event.kind, fence, event.seen, revision, event.actor, event.notify, event.events)
     if isinstance(event, FullState):
-        fence = FIRST if event.fence == brief.fence else WRONG_FENCE
-        return replace(event, fence=fence, revision=brief.revision_of(event.revision))
+        fence = FIRST if event.fence == summary.fence else WRONG_FENCE
+        return replace(event, fence=fence, revision=summary.revision_of(event.revision))
     return event
 
 

@@ -132,8 +132,8 @@ class TransitionExecutor:
     def _decide(self, item: PendingInput, read: Resources, this: _Round) -> None:
         """Decide on an input; what is to be written joins the round's batch, unless that has to wait."""
         given = item.input
-        brief, row = read.briefs.get(given.path), read.rows.get(given.path)
-        if brief is None or brief.kind not in self.kinds or not given.concerns(brief):
+        summary, row = read.summaries.get(given.path), read.rows.get(given.path)
+        if summary is None or summary.kind not in self.kinds or not given.concerns(summary):
             item.answer = None
             return
         if item.rejection is not None:
@@ -143,19 +143,19 @@ class TransitionExecutor:
         if not this.conflicts.free(given.path):
             this.later.append(item)
             return
-        decided = self._decisions.decide(brief, row.snapshot if row else None, given, self.clock())
+        decided = self._decisions.decide(summary, row.snapshot if row else None, given, self.clock())
         if isinstance(decided, Rejection):
             item.answer = decided
             return
-        writes = not is_unchanged(brief, decided, given)
+        writes = not is_unchanged(summary, decided, given)
         if writes and this.conflicts.meets(given, decided, row):
             this.later.append(item)
             return
-        item.answer = Applied(brief, decided, writes)
+        item.answer = Applied(summary, decided, writes)
         if writes:
-            given = self._reader.amended(brief, given, row)
-            used = used_by(self.kinds, brief, given.event, given.spec, row, given.deploys)
-            this.batch.changes.append(change_of(brief, decided, given, row, used))
+            given = self._reader.amended(summary, given, row)
+            used = used_by(self.kinds, summary, given.event, given.spec, row, given.deploys)
+            this.batch.changes.append(change_of(summary, decided, given, row, used))
             this.committed.append(item)
 
     async def _answer_conflicts(self, this: _Round, written: CommitResult) -> None:
@@ -166,7 +166,7 @@ class TransitionExecutor:
             item = this.committed[place]
             item.answer = conflict
             if conflict.kind == LANE:
-                item.rejection = not_allowed(conflict.refused, this.batch.changes[place].brief.state)
+                item.rejection = not_allowed(conflict.refused, this.batch.changes[place].summary.state)
                 item.answer = item.rejection
             if conflict.kind == "together":
                 written.apart.append(item.input.path)

@@ -139,7 +139,7 @@ async def succeed(
     store: Store,
     kinds: Mapping[str, Lifecycle],
     rows: dict[str, Row],
-    briefs: dict[str, ResourceSummary],
+    summaries: dict[str, ResourceSummary],
     told: Sequence[NewResources],
 ) -> None:
     """A name is free when its object is gone for good: what is made there takes the place of the record.
@@ -147,12 +147,12 @@ async def succeed(
     A request that names no kind is about the object that is gone, and makes nothing.
     """
     for said in told:
-        old, new = briefs.get(said.path), said.new if said.read is None else None
+        old, new = summaries.get(said.path), said.new if said.read is None else None
         if new is None or old is None or not isinstance(said.event, Request) or not old.id:
             continue
         if await is_free(store, kinds, old) and makes(kinds, new.kind, said.event.action):
             rows[said.path] = replace(new, instead={"id": old.id, "version": old.version})
-            briefs[said.path] = rows[said.path].brief
+            summaries[said.path] = rows[said.path].summary
 
 
 async def is_free(store: Store, kinds: Mapping[str, Lifecycle], old: ResourceSummary) -> bool:

@@ -70,7 +70,7 @@ class TransitionInput:
 class Applied:
     """A transition that was decided and committed: the resource as it was before, and the decision."""
 
-    brief: ResourceSummary
+    summary: ResourceSummary
     template: DecisionTemplate
     wrote: bool = True
     """False where all is as it was, and nothing had to be written."""
@@ -83,7 +83,7 @@ class Applied:
     @property
     def fence(self) -> Fence:
         """The resource's fence from now on."""
-        return Fence(self.brief.fence.incarnation, self.brief.fence.counter + self.template.fence_delta)
+        return Fence(self.summary.fence.incarnation, self.summary.fence.counter + self.template.fence_delta)
 
 
 Answer = Applied | Rejection | Conflict | None

@@ -154,7 +154,7 @@ class GroupExpansion:
         """Ask members, and record how far that has come: both or neither. `held`: what others have claims on."""
 
         def widened(answers: Sequence[Answer]) -> Expansion:
-            moved = [(a.brief, participation(a.decision, operation)) for a in answers if isinstance(a, Applied)]
+            moved = [(a.summary, participation(a.decision, operation)) for a in answers if isinstance(a, Applied)]
             acting = sum(part is Participation.ACTS for _, part in moved)
             joined = [(b.id, b.operation) for b, part in moved if part is Participation.JOINS and b.operation]
             skipped = [
@@ -194,29 +194,29 @@ class GroupExpansion:
 
     async def recount(self, path: str) -> None:
         """Bring what the members amount to to their group."""
-        brief = (await self.executor.store.resources.read_summaries([path])).get(path)
-        if brief is None:
+        summary = (await self.executor.store.resources.read_summaries([path])).get(path)
+        if summary is None:
             return
-        kind = self.executor.kinds[brief.kind]
-        if brief.kind == KIND:
+        kind = self.executor.kinds[summary.kind]
+        if summary.kind == KIND:
             await self.executor.store.systems.end_concurrent(path)
         found = await self.executor.store.groups.count_members(path, kind.members)
         if found is None:
             return
         event = amounts(kind, found["counts"], found["remaining"], found["failed"])
-        detail = {"error": why} if (why := await self._failure(kind, brief, event)) else None
+        detail = {"error": why} if (why := await self._failure(kind, summary, event)) else None
         await self.executor.apply([TransitionInput(path, event, principal="controller", detail=detail)])
 
-    async def _failure(self, kind: Lifecycle, brief: ResourceSummary, event: Children) -> str:
+    async def _failure(self, kind: Lifecycle, summary: ResourceSummary, event: Children) -> str:
         """Why a lease fails with its members: the error of the first of them. Empty where it does not fail."""
         if (
             kind.aggregation is not Aggregation.EVENTS
-            or brief.operation is None
+            or summary.operation is None
             or event.remaining
             or not event.failed
         ):
             return ""
-        members = await self.executor.store.operations.read_members(brief.operation, "", MAX_MEMBERS_READ)
+        members = await self.executor.store.operations.read_members(summary.operation, "", MAX_MEMBERS_READ)
         found = sorted((m for m in members if m["says"]), key=lambda m: m["outcome"] in (SKIPPED, UNCHANGED))
         return f"{found[0]['path']}: {found[0]['says']}" if found else ""
 

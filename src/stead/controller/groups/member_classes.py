@@ -38,6 +38,6 @@ def by_class(classes: Classes) -> Counter[Snapshot]:
 
 async def _classes(store: Store, kind: str, path: str, failed_of: str) -> Classes:
     classes: Classes = Counter()
-    for (brief, lane), count in (await store.groups.count_classes(kind, path, failed_of)).items():
-        classes[snapshot_of(brief.decision_key), lane] += count
+    for (summary, lane), count in (await store.groups.count_classes(kind, path, failed_of)).items():
+        classes[snapshot_of(summary.decision_key), lane] += count
     return classes

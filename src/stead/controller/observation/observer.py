@@ -215,8 +215,10 @@ class ProviderObserver:
         as_believed: defaultdict[int, list[str]] = defaultdict(list)
         for answer in answers:
             if isinstance(answer, Applied) and not answer.wrote:
-                brief = answer.brief
-                as_believed[observation_interval(self.executor.kinds[brief.kind], brief.state)].append(brief.path)
+                summary = answer.summary
+                as_believed[observation_interval(self.executor.kinds[summary.kind], summary.state)].append(
+                    summary.path
+                )
         for pause, paths in as_believed.items():
             await self.executor.store.observations.mark_unchanged(paths, pause)
         return answers

@@ -40,52 +40,56 @@ class TimerService:
     def __init__(self, executor: TransitionExecutor) -> None:
         self.executor = executor
 
-    def told(self, brief: ResourceSummary, timer: str) -> TransitionInput:
+    def told(self, summary: ResourceSummary, timer: str) -> TransitionInput:
         """A timer that is due, with the operation that it begins, if it is the kind that begins one."""
         if timer == WAITING:  # there was no room for its order in all that time
             return TransitionInput(
-                brief.path, Cancel(str(brief.hidden or brief.operation), Actor.ADMIN), principal=CLOCK
+                summary.path, Cancel(str(summary.hidden or summary.operation), Actor.ADMIN), principal=CLOCK
             )
-        expires = self.executor.kinds[brief.kind].state(brief.state).expiry
+        expires = self.executor.kinds[summary.kind].state(summary.state).expiry
         if timer != "expiry" or expires is None:
-            return TransitionInput(brief.path, TimerDue(timer), principal=CLOCK)
+            return TransitionInput(summary.path, TimerDue(timer), principal=CLOCK)
         operation = uuid4()
         begin = OperationStart(operation, expires.action, CLOCK)
-        return TransitionInput(brief.path, TimerDue(timer, str(operation)), principal=CLOCK, begin=begin)
+        return TransitionInput(summary.path, TimerDue(timer, str(operation)), principal=CLOCK, begin=begin)
 
     async def tick(self) -> int:
         """Fire what is due now; how many timers changed something."""
         now = self.executor.clock()
         timers = []
-        for brief in await self.executor.store.timers.due(now, BATCH):
-            due = sorted((at, name) for name, at in brief.decode_timers().items() if at <= now)
+        for summary in await self.executor.store.timers.due(now, BATCH):
+            due = sorted((at, name) for name, at in summary.decode_timers().items() if at <= now)
             if due:
-                timers.append((brief, due[0][1]))
+                timers.append((summary, due[0][1]))
         answers = await self._fire(timers)
         idle = [timer for timer, answer in zip(timers, answers, strict=True) if _changed_nothing(answer)]
         if idle:
-            await self.executor.store.timers.set([(brief, self._repaired(brief, name, now)) for brief, name in idle])
+            await self.executor.store.timers.set(
+                [(summary, self._repaired(summary, name, now)) for summary, name in idle]
+            )
         return sum(isinstance(answer, Applied) and answer.wrote for answer in answers)
 
     async def _fire(self, timers: Sequence[tuple[ResourceSummary, str]]) -> list[Answer]:
         """What became of timers. One whose change cannot be applied is logged, and holds up no other."""
         try:
-            return await self.executor.apply([self.told(brief, name) for brief, name in timers])
+            return await self.executor.apply([self.told(summary, name) for summary, name in timers])
         except Exception as error:
             if not at_fault(error):
                 raise
             if len(timers) > 1:
                 half = len(timers) // 2
                 return await self._fire(timers[:half]) + await self._fire(timers[half:])
-            brief, name = timers[0]
-            log.exception("timer.failed path=%s kind=%s state=%s timer=%s", brief.path, brief.kind, brief.state, name)
+            summary, name = timers[0]
+            log.exception(
+                "timer.failed path=%s kind=%s state=%s timer=%s", summary.path, summary.kind, summary.state, name
+            )
             return [None]
 
-    def _repaired(self, brief: ResourceSummary, name: str, now: float) -> dict[str, float]:
+    def _repaired(self, summary: ResourceSummary, name: str, now: float) -> dict[str, float]:
         """The timers that a resource is to have, after one of them changed nothing."""
-        timers = brief.decode_timers()
-        lifecycle = self.executor.kinds.get(brief.kind)
-        runs = None if lifecycle is None else pending(lifecycle, snapshot_of(brief.decision_key))
+        timers = summary.decode_timers()
+        lifecycle = self.executor.kinds.get(summary.kind)
+        runs = None if lifecycle is None else pending(lifecycle, snapshot_of(summary.decision_key))
         if runs is None or name in runs or name == WAITING:
             return timers | {name: now + RETRY}
         del timers[name]

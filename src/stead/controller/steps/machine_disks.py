@@ -73,7 +73,7 @@ class MachineDisks:
         asks = asks_of(record["action"], spec)
         disk = await self.store.resources.read(path)
         kinds = self.admission.executor.kinds
-        if disk is not None and record["action"] == "add-disk" and await is_free(self.store, kinds, disk.brief):
+        if disk is not None and record["action"] == "add-disk" and await is_free(self.store, kinds, disk.summary):
             disk = None
         if disk is not None and disk.kind != DISK:
             return Failed(f"{path} is a {disk.kind}, not a disk")

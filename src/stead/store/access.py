@@ -20,7 +20,7 @@ class Access(StorePart):
         return [dict(r) for r in await self._sql.fetch("list_grants")]
 
     async def add_grant(self, subject: str, role: str, namespace: str, by: str) -> None:
-        """Give somebody a role; it may be there already."""
+        """Grant a role to a subject, unless it has it already."""
         await self._sql.fetch_audited("add_grant", subject, role, namespace, by)
 
     async def remove_grant(self, subject: str, role: str, namespace: str, by: str) -> bool:

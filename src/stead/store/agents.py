@@ -32,8 +32,10 @@ class Agents(StorePart):
     """Runs of agents, and which of them their sites were told of."""
 
     async def record_presence(self, said: Sequence[PresentAgent], sites: str) -> dict[tuple[str, int], int]:
-        """Agents are there. Lanes that begin with `sites` lead to sites. The answer: the runs that are superseded on
-        one of their lanes, by name and epoch, each with the epoch of the newest run."""
+        """Record runs of agents that are connected. Lanes that begin with `sites` lead to sites.
+
+        The answer: runs that are superseded on one of their lanes, by name and epoch, each with the newest epoch.
+        """
         names, epochs = [each.agent for each in said], [each.epoch for each in said]
         about = [each.version for each in said], [each.successor for each in said]
         lanes = ["\n".join(each.lanes) for each in said]

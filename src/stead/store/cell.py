@@ -11,7 +11,7 @@ from stead.store.statements import Statements, StorePart
 
 
 class CellMissing(MigrationFailed):
-    """There is a schema and no cell: nobody has said yet that the database is of another time."""
+    """There is a schema and no cell: a backup was restored by hand, and its incarnation was not raised yet."""
 
 
 class Cell(StorePart):
@@ -30,7 +30,7 @@ class Cell(StorePart):
         return dict(records[0])
 
     async def raise_incarnation(self) -> int:
-        """The database went back in time: whatever was said before under any fence is void from now on."""
+        """Void all fences from before: the database went back in time."""
         (record,) = await self._sql.fetch("raise_incarnation")
         self._incarnation.now = record["incarnation"]
         return self._incarnation.now

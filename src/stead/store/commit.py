@@ -54,7 +54,7 @@ class Change:
     """Lanes that its namespace has to be allowed to use: `{"of": namespace, "on": lanes}`."""
 
     def encode_shared(self, at: float) -> dict[str, Any]:
-        """What it shares with whoever has the same template."""
+        """What it shares with other changes of the same template."""
         written = self.template.encode(at, self.principal)
         if self.custody is not None:
             written |= {"agent": self.custody.agent, "epoch": self.custody.epoch}
@@ -192,11 +192,11 @@ class CommitResult:
     waiting: list[str] = field(default_factory=list)
     """Lanes on which orders wait for room."""
     queues: list[str] = field(default_factory=list)
-    """Queues in which somebody waits for what has ended."""
+    """Queues with requests that wait for what has ended."""
     steps: list[tuple[str, Fence]] = field(default_factory=list)
     """Resources for which a controller has something to do of its own, under this fence."""
     gone: list[str] = field(default_factory=list)
-    """Resources that have come to an end, for good or until somebody asks for more."""
+    """Resources that have ended, for good or until another request."""
     late: bool = False
     """With an expansion: nothing was written, since something had changed."""
     apart: list[str] = field(default_factory=list)

@@ -19,7 +19,7 @@ class Credentials(StorePart):
     async def add_token(
         self, id: str, name: str, digest: bytes, roles: Sequence[tuple[str, str]], by: str, until: datetime
     ) -> bool:
-        """A token for a program; False where there is one of that name that is not expired."""
+        """Add a token of a program; False where a token of that name has not expired."""
         await self._sql.fetch("delete_expired_token", name)
         return bool(
             await self._sql.fetch_audited("add_token", id, name, digest, [list(role) for role in roles], by, until)
@@ -35,14 +35,14 @@ class Credentials(StorePart):
         return [dict(r) for r in await self._sql.fetch("list_tokens")]
 
     async def remove_token(self, name: str, by: str) -> Mapping[str, Any] | None:
-        """Nobody is let in with it any more."""
+        """Revoke a token; what it was, or None where there is none."""
         rows = await self._sql.fetch_audited("remove_token", name, by)
         return dict(rows[0]) if rows else None
 
     async def add_session(
         self, digest: bytes, principal: str, groups: Sequence[str], token: str | None, until: datetime
     ) -> None:
-        """Somebody has logged in with a browser. Those that are over are forgotten on the way."""
+        """Add a session of a browser, and delete those that have expired."""
         await self._sql.fetch_audited("add_session", digest, principal, list(groups), token, until)
 
     async def read_session(self, digest: bytes) -> Mapping[str, Any] | None:
@@ -51,5 +51,5 @@ class Credentials(StorePart):
         return dict(rows[0]) if rows else None
 
     async def remove_session(self, digest: bytes) -> None:
-        """Somebody has logged out."""
+        """Delete a session."""
         await self._sql.fetch("remove_session", digest)

@@ -24,7 +24,7 @@ WAITING = "waiting"
 
 TAKING = ("take", "beside", "over")
 """How a claim is taken: of the resource, of a place below it by an operation that runs beside others, or of the
-resource over whatever goes on below it."""
+resource over the operations below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class OperationStart:
     key: str = ""
     fingerprint: str = ""
     queue: str = ""
-    """It may begin only if nobody waits in this queue."""
+    """It may begin only if no request waits in this queue."""
     waited: bool = False
     """It has waited there itself, and leaves as it begins."""
 
@@ -52,7 +52,7 @@ class JournalNote:
     word: str
     actor: str
     cancels: str = ""
-    """The operation that somebody wants to be given up."""
+    """The operation that is to be cancelled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ def _drifts(lifecycle: Lifecycle, after: Snapshot) -> bool:
 
 
 def _lines(before: Snapshot, decision: Decision, note: JournalNote | None, begins: bool) -> list[dict[str, Any]]:
-    """What the journal tells: every move, and, in a line whose state stays, whatever else has to be known."""
+    """What the journal tells: every transition, and lines whose state stays."""
     lines: list[dict[str, Any]] = [
         {"trigger": m.trigger, "word": m.on, "actor": m.actor, "source": m.source, "target": m.target}
         for m in decision.transitions
@@ -208,7 +208,7 @@ def _respec(before: Snapshot, after: Snapshot) -> str | None:
 
 
 def _stands(snapshot: Snapshot) -> bool:
-    """Whether an order has its room: it stands, or whoever had it may still be at work."""
+    """Whether an order has its slot: it stands, or the agent that had it may still work on it."""
     op = snapshot.hidden or snapshot.operation
     return snapshot.work is not None or (op is not None and op.phase is Phase.FENCING)
 

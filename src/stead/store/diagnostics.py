@@ -32,7 +32,7 @@ class Diagnostics(StorePart):
     async def list_recovered(
         self, below: str, since: datetime, before: tuple[datetime, int], limit: int
     ) -> list[Mapping[str, Any]]:
-        """What was settled since a time though nobody had reported, the latest first."""
+        """Operations settled without a report since a time, the latest first."""
         return [dict(r) for r in await self._sql.fetch("list_recovered", limit, below, since, *before)]
 
     async def read_gauges(self, most: int, there: float) -> Mapping[str, Any]:

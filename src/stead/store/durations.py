@@ -24,7 +24,7 @@ class DurationKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How long a move takes that goes well."""
+    """How long a transition that succeeds takes."""
 
     samples: float
     """From so many."""
@@ -38,7 +38,7 @@ class Durations(StorePart):
     """Durations of transitions."""
 
     async def learn(self, most: int, well: Sequence[tuple[str, str, str, str]]) -> int:
-        """Learn from the last of what the journal has and nobody has read; how many lines that were.
+        """Learn from the lines of the journal since the last time; how many lines that were.
 
         `well` are the moves that count: kind, action, the state that is left, and the target.
         """
@@ -61,13 +61,13 @@ class Durations(StorePart):
         return read
 
     async def read(self, keys: Iterable[DurationKey]) -> dict[DurationKey, Duration]:
-        """What is known of how long some moves take."""
+        """The durations that are known of some transitions."""
         asked = set(keys)
         rows = await self._sql.fetch("read_durations", *_columns(asked)) if asked else []
         return {_key(row): Duration(row["samples"], row["typical"], row["p99"]) for row in rows}
 
     async def remove_unused(self, unheard: float) -> int:
-        """Forget what nobody has learned anything about for so many seconds; how much that was."""
+        """Delete durations without a new sample for so many seconds; how many."""
         return len(await self._sql.fetch("delete_unused_durations", unheard))
 
 

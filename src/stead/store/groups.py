@@ -40,7 +40,7 @@ class Groups(StorePart):
     """Groups, with members counted by state and by class."""
 
     async def count_classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[ResourceSummary, str]]:
-        """The members of a group, counted by class and lane: a summary of each class, with nobody's own in it.
+        """The members of a group, counted by class and lane: a summary of each class, without ids of its own.
 
         With `failed`, only those that an operation asked and that did not do it.
         """

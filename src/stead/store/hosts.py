@@ -23,7 +23,7 @@ class Hosts(StorePart):
         return dict(rows[0]) if rows else None
 
     async def remove(self, name: str) -> bool:
-        """Forget a host that nobody has had; whether it was there."""
+        """Remove a host that was never booked; whether there was one."""
         return bool(await self._sql.fetch("remove_host", name))
 
     async def read(self, name: str) -> Mapping[str, Any] | None:

@@ -34,7 +34,7 @@ class Identities(StorePart):
         return bool(await self._sql.fetch_audited("revoke_agent", name, by))
 
     async def read_revoked_keys(self) -> dict[str, int]:
-        """Keys that hold no longer, each with the time up to which whatever was signed for it counts no more."""
+        """Revoked keys, each with the time up to which signatures for it are void."""
         return {r["user_key"]: r["until"] for r in await self._sql.fetch("read_revoked_keys")}
 
     async def lanes_of(self, name: str) -> list[str]:

@@ -20,7 +20,7 @@ class ChainedLine(NamedTuple):
     hash: bytes | None
     """Of the line before and of the text; None where it was numbered before there were hashes."""
     times: int
-    """How often, where it is a refusal."""
+    """How often, where it is a rejection."""
 
 
 class Journal(StorePart):
@@ -29,7 +29,7 @@ class Journal(StorePart):
     async def append_rejection(
         self, path: str, kind: str, principal: str, action: str, actor: str, state: str, reasons: Mapping[str, Any]
     ) -> None:
-        """Tell the journal of a refusal."""
+        """Append a rejection."""
         await self._sql.execute(
             "append_rejection", path, kind, principal, action, state, dict(reasons), actor, *address_and_request()
         )
@@ -61,7 +61,7 @@ class Journal(StorePart):
         return [dict(r) for r in await self._sql.fetch("read_operation_starts", after, path, limit, list(triggers))]
 
     async def read_history(self, path: str, until: datetime) -> list[Mapping[str, Any]]:
-        """Everything that the journal has of one path up to a time, refusals apart."""
+        """Everything that the journal has of one path up to a time, without rejections."""
         return [dict(r) for r in await self._sql.fetch("read_history", path, until)]
 
     async def read_last(
@@ -76,13 +76,13 @@ class Journal(StorePart):
         return found
 
     async def read_last_errors(self, paths: Sequence[str]) -> dict[str, str]:
-        """By path, the last error that was told of each, where there was one."""
+        """By path, the last error of each, where there was one."""
         return (
             {r["path"]: r["error"] for r in await self._sql.fetch("read_last_errors", list(paths))} if paths else {}
         )
 
     async def count_transitions(self, since: datetime) -> dict[int, int]:
-        """Moves by second since the epoch, from a time on."""
+        """Transitions by second since the epoch, from a time on."""
         return {r["second"]: r["moves"] for r in await self._sql.fetch("count_transitions", since)}
 
     async def read_head(self) -> Mapping[str, Any]:

@@ -74,7 +74,7 @@ class Leases(StorePart):
         await self._sql.fetch("record_start", lease, status, at)
 
     async def free_returned_hosts(self, lease: str) -> None:
-        """All its reservations have given back what they do not have any more: it is anybody's."""
+        """Free the hosts that reservations of a lease have given back."""
         await self._sql.fetch("free_returned_hosts", lease)
 
     async def due_events(self, now: float, limit: int, pause: float) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 _HERE = files("stead.store")
 
 ONE_AT_A_TIME = 0x57EAD
-"""The lock that whoever migrates holds: controllers that start together take turns."""
+"""The lock of a process that migrates: controllers that start together take turns."""
 
 TURN = 0.2
 """Seconds between two looks whether it is one's turn. Nobody stands in line for it: to build an index is to wait for
@@ -47,7 +47,7 @@ PAUSE = 1.0
 """Seconds before another try, on average."""
 
 PATIENCE = 120.0
-"""Seconds after which somebody is told that others do not let go."""
+"""Seconds after which an upgrade that gets no lock fails."""
 
 BUSY = ("55P03", "40P01")
 """The database's words for a lock that could not be had, and for one that would never have been."""
@@ -88,7 +88,7 @@ async def upgrade(dsn: str, revision: str, *, patience: float = PATIENCE) -> Non
                     raise MigrationBlocked(
                         f"the database was not brought to {last} in {patience:g} s: {says}"
                     ) from error
-                log.info("somebody works on what is to be changed; the database is brought to %s later", last)
+                log.info("tables to be changed are locked; the upgrade to %s is tried again", last)
             await asyncio.sleep(random.uniform(PAUSE / 2, PAUSE * 1.5))
 
 

@@ -13,7 +13,7 @@ class LeaseNotices(StorePart):
     """Notices to owners of leases."""
 
     async def add_end_notice(self, lease: str, now: float) -> bool:
-        """Note that the end of a lease is near; whether nobody had."""
+        """Add the notice that the end of a lease is near; False where it was added before."""
         return bool(await self._sql.fetch("add_end_notice", lease, now))
 
     async def read_all(self, lease: str) -> list[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ class Observations(StorePart):
     """Which resources are to be observed, and when each lane's inventory is to be read."""
 
     async def due(self, limit: int, pause: float) -> list[str]:
-        """Settled resources to be looked at now; others are not told of them for so many seconds."""
+        """Stable resources to be observed now; no other caller gets them for so many seconds."""
         return [r["path"] for r in await self._sql.fetch("due_observations", limit, pause)]
 
     async def list_refreshable(
@@ -23,7 +23,7 @@ class Observations(StorePart):
         return [r["path"] for r in await self._sql.fetch("list_refreshable", below, after, limit, pause, list(still))]
 
     async def mark_unchanged(self, paths: Sequence[str], pause: float) -> None:
-        """They were looked at, and all is as it was believed to be."""
+        """Record that resources were observed and had no drift."""
         await self._sql.fetch("mark_unchanged", list(paths), pause)
 
     async def read_expected(self, asked: Sequence[tuple[str, str]], limit: int) -> list[list[Row]]:
@@ -35,12 +35,12 @@ class Observations(StorePart):
         return pages
 
     async def due_inventory(self, pause: float) -> str | None:
-        """A lane whose full state is wanted now; others are not told of it for so many seconds."""
+        """A lane whose inventory is due; no other caller gets it for so many seconds."""
         rows = await self._sql.fetch("due_inventory", pause)
         return rows[0]["name"] if rows else None
 
     async def record_inventory(self, lanes: Sequence[str], pause: float) -> None:
-        """Lanes have told all that they have; nobody needs to ask for that for so many seconds."""
+        """Inventories of lanes were received; the next ones are due in so many seconds."""
         await self._sql.fetch("record_inventory", list(lanes), pause)
 
     async def list_unobserved(

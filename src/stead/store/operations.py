@@ -15,7 +15,7 @@ class Operations(StorePart):
     """Operations, with their members, keys and outcomes."""
 
     async def read(self, id: UUID) -> Mapping[str, Any] | None:
-        """An operation that waits, is under way or has ended."""
+        """An operation that waits, is in progress or has ended."""
         rows = await self._sql.fetch("read_operation", id)
         return dict(rows[0]) if rows else None
 
@@ -28,7 +28,7 @@ class Operations(StorePart):
         await self._sql.fetch("set_message", operation, says)
 
     async def list_running(self, below: str, limit: int) -> list[UUID]:
-        """Operations on a path and below it that are under way, in order of path."""
+        """Operations on a path and below it that are in progress, in order of path."""
         return [r["id"] for r in await self._sql.fetch("list_running_operations", below, limit)]
 
     async def list_waiting(self, below: str, limit: int) -> list[UUID]:
@@ -56,7 +56,7 @@ class Operations(StorePart):
         return [dict(r) for r in await self._sql.fetch("list_timeline", id, since, until, path, limit, skip)]
 
     async def read_origins(self, operations: Sequence[str]) -> dict[str, Mapping[str, str]]:
-        """By operation under way, the request that it comes from, where there was one."""
+        """By operation in progress, the request that it comes from, where there was one."""
         return {r["id"]: r["origin"] for r in await self._sql.fetch("read_origins", list(operations))}
 
     async def find_journal_start(self, id: UUID, path: str, since: datetime) -> tuple[int | None, bool]:

@@ -13,7 +13,7 @@ class Orders(StorePart):
     """Orders, and the custody that agents have of them."""
 
     async def list_untaken(self, after: int, limit: int) -> list[Mapping[str, Any]]:
-        """Orders that nobody has taken, in the order of their numbers, as agents are told of them."""
+        """Orders without custody, by number, as messages to agents."""
         orders: list[Mapping[str, Any]] = await self._sql.value("list_untaken_orders", after, limit)
         return orders
 

@@ -12,11 +12,11 @@ class Orphans(StorePart):
     """Objects of providers that no resource owns."""
 
     async def record(self, lane: str, found: Sequence[Mapping[str, Any]]) -> None:
-        """What was found on a lane and nobody owns."""
+        """Record objects that were found on a lane and have no resource."""
         await self._sql.fetch("record_orphans", lane, [dict(one) for one in found])
 
     async def remove_unseen(self, told: Mapping[str, float]) -> int:
-        """What was found on a lane before its time and not since is no longer there, or somebody's."""
+        """Remove orphans of lanes that were not found since a time; how many."""
         return len(await self._sql.fetch("delete_unseen_orphans", list(told), list(told.values())))
 
     async def read_page(self, lane: str | None, limit: int) -> list[Mapping[str, Any]]:
@@ -29,5 +29,5 @@ class Orphans(StorePart):
         return dict(rows[0]) if rows else None
 
     async def remove(self, lane: str, token: str) -> None:
-        """Somebody owns it now."""
+        """Remove an orphan, which a resource owns now."""
         await self._sql.fetch("delete_orphan", lane, token)

@@ -23,7 +23,7 @@ class Overview(StorePart):
         return [(r["kind"], r["state"], r["members"]) for r in await self._sql.fetch("count_by_state", within)]
 
     async def list_unhealthy(self, limit: int, within: Within) -> list[Mapping[str, Any]]:
-        """Resources in states that nobody wants them in, in order of path."""
+        """Resources in unhealthy states, in order of path."""
         return [dict(r) for r in await self._sql.fetch("list_unhealthy", limit, [""] if within is None else within)]
 
     async def list_in_progress(self, limit: int, within: Within) -> list[Mapping[str, Any]]:

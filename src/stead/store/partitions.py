@@ -32,12 +32,12 @@ class Partitions(StorePart):
     async def drop_operations(self, after: float) -> str | None:
         """Forget operations that ended on a day that was over so many seconds ago; the partition that is gone.
 
-        None where there is no such day, where another forgets it, or where somebody reads operations for long.
+        None where there is no such day, where another forgets it, or where a statement reads operations for long.
         """
         try:
             (record,) = await self._sql.fetch("drop_operations", after)
         except asyncpg.LockNotAvailableError:
-            log.info("somebody reads operations for long; old ones are forgotten later")
+            log.info("a statement reads operations for long; old ones are dropped later")
             return None
         part: str | None = record["part"]
         return part

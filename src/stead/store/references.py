@@ -18,7 +18,7 @@ class References(StorePart):
     """Claims of resources on what they share."""
 
     async def use(self, who: str, operation: UUID, paths: Sequence[str]) -> Holder | None:
-        """A resource uses others from now on, all of them or none: then whoever is in the way is the answer."""
+        """Let a resource use others, all of them or none; the holder of a claim in the way, or None."""
         (record,) = await self._sql.fetch("add_references", who, operation, list(paths))
         held = record["held"]
         if held is not None and held["action"] == "gone":
@@ -26,7 +26,7 @@ class References(StorePart):
         return holder_of(held, who)
 
     async def release(self, who: str, nothing: Sequence[str]) -> list[str]:
-        """A resource of which nothing is left uses nothing any more; what nobody uses now.
+        """End the references of a resource that is gone; what has no user now.
 
         `nothing`: the states in which there is nothing at the provider.
         """
@@ -41,6 +41,6 @@ class References(StorePart):
         return [r["path"] for r in await self._sql.fetch("list_idle_users", list(resting), limit)]
 
     async def list_unused(self, kinds: Sequence[str], resting: Sequence[str], least: float, limit: int) -> list[str]:
-        """What was made for others' use, and that nobody has used for so many seconds."""
+        """Shared resources without a user for so many seconds."""
         rows = await self._sql.fetch("list_unused", list(kinds), list(resting), least, limit)
         return [r["path"] for r in rows]

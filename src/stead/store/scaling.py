@@ -87,7 +87,7 @@ class ScalingPolicies(StorePart):
         verdict: Mapping[str, Any],
         evaluate_at: float | None,
     ) -> bool:
-        """What a policy is about to do, or what it did; False where somebody else has written since it was read."""
+        """What a policy is about to do, or what it did; False where it was written since it was read."""
         values = [dict(act) for act in acts], [dict(deed) for deed in deeds], dict(verdict), evaluate_at
         return bool(
             await self._sql.fetch("record_evaluation", read.namespace, read.name, read.turn, read.woken, *values)

@@ -21,7 +21,7 @@ class Sites(StorePart):
         return {r["kind"]: r["count"] for r in rows}
 
     async def remove(self, site: str) -> None:
-        """A site is forgotten, and agents that come back for it are told so."""
+        """Remove a site; agents that connect for it again are rejected."""
         await self._sql.fetch("delete_site", site)
 
     async def list_runs_of_removed(self, away: float) -> dict[tuple[str, int], list[str]]:

@@ -1,4 +1,4 @@
-"""How a snapshot lies in the database: a state, and a condition that has whatever else a decision depends on.
+"""How a snapshot lies in the database: a state, and a condition with all else that a decision depends on.
 
 Only what differs from the default is written, so that a settled resource has an empty condition and resources of one
 class have equal ones, which the database can group and compare.

@@ -20,7 +20,7 @@ from stead.store.snapshot_codec import PLAIN_FIELDS, decode_operation, decode_wo
 _decode = msgspec.json.Decoder().decode
 
 OPERATION, HIDDEN = "operation", "hidden"
-"""The ids that operations have in a decision_key, where nobody's own are known."""
+"""Placeholders of the ids of operations in the snapshot of a class."""
 
 
 class ResourceSummary(NamedTuple):
@@ -67,7 +67,7 @@ class ResourceSummary(NamedTuple):
 
     def revision_of(self, told: int | None) -> int | None:
         """The revision of a spec as decisions know it: 1 is the one on its way, 0 the one in force, 2 any other."""
-        if not told:  # nobody can tell, or an agent was never told
+        if not told:  # unknown, or no agent got an order
             return None
         if self.respec and told == self.next_revision:
             return 1

@@ -26,9 +26,9 @@ class Systems(StorePart):
         return [dict(r) for r in await self._sql.fetch("read_concurrent", path)]
 
     async def end_concurrent(self, path: str) -> int:
-        """End those that have nobody left to wait for; how many there were."""
+        """End concurrent operations that wait for no other operation; how many."""
         return int(await self._sql.value("end_concurrent", path))
 
     async def cancel_concurrent(self, operation: UUID, principal: str, actor: str) -> bool:
-        """Give one up; False where somebody has done so before."""
+        """Cancel a concurrent operation; False where it was cancelled before."""
         return bool(await self._sql.value("cancel_concurrent", operation, principal, actor, *address_and_request()))

@@ -32,7 +32,7 @@ CONFLICTS = {
 }
 """What became of a change, by what the database says."""
 KEY_CONSTRAINT = "idempotency_keys_pkey"
-"""What it names where somebody else has used a request's key in the meantime: whoever asks anew finds it."""
+"""The constraint that fails where another request has used the idempotency key meanwhile: a retry finds it."""
 
 
 class Transitions(StorePart):

@@ -46,7 +46,7 @@ class Well:
         """Nothing besides."""
         return []
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """Nothing."""
         return None
 

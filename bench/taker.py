@@ -39,7 +39,7 @@ class Silent:
         await asyncio.Event().wait()
         return []
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """Nothing."""
         return None
 

@@ -13,7 +13,7 @@ from stead.agent.lane_driver import LaneDriver, members_of
 from stead.agent.order_results import MAX_TRIES
 from stead.agent.order_work import OrderWork
 from stead.bus.messages import Order, OrderMember, ReportResult
-from stead.drivers.base import MOVING, Member, ObservedObject, PermanentError, Result
+from stead.drivers.base import TRANSITIONAL, Member, ObservedObject, PermanentError, Result
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld
@@ -145,8 +145,8 @@ class Uneven(SimDriver):
 
     async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         self.looks += 1
-        fast = MOVING if self.looks < 2 else "succeeded"
-        slow = "succeeded" if self.last.is_set() else MOVING
+        fast = TRANSITIONAL if self.looks < 2 else "succeeded"
+        slow = "succeeded" if self.last.is_set() else TRANSITIONAL
         return [ObservedObject(path=m.path, state=slow if m.path == "/a/slow" else fast) for m in members]
 
 

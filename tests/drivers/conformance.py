@@ -24,8 +24,8 @@ from stead.application.orphan_adoption import token_of
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers import guard
 from stead.drivers.base import (
-    MOVING,
     PROBE,
+    TRANSITIONAL,
     Driver,
     Member,
     ObservedObject,
@@ -100,18 +100,18 @@ class World(Protocol):
         """All is well again."""
 
 
-async def eventually[T](look: Callable[[], Awaitable[T]], good: Callable[[T], object]) -> T:
+async def eventually[T](observe: Callable[[], Awaitable[T]], good: Callable[[T], object]) -> T:
     """What a look returns as soon as it is good."""
     try:
         async with asyncio.timeout(DEADLINE):
-            while not good(value := await look()):
+            while not good(value := await observe()):
                 await asyncio.sleep(PAUSE)
             return value
     except TimeoutError:
-        pytest.fail(f"after {DEADLINE} seconds there was still {await look()}")
+        pytest.fail(f"after {DEADLINE} seconds there was still {await observe()}")
 
 
-async def look(driver: Driver, *members: Member) -> list[str]:
+async def observe(driver: Driver, *members: Member) -> list[str]:
     return [seen.state for seen in await driver.describe(members)]
 
 
@@ -216,7 +216,7 @@ class Conformance:
         there, gone = await create(driver, world, 2)
         await driver.perform("terminate", [gone], "order-terminate")
         await until(driver, ABSENT, gone)
-        assert await look(driver, gone, there, world.member()) == [ABSENT, "Running", ABSENT]
+        assert await observe(driver, gone, there, world.member()) == [ABSENT, "Running", ABSENT]
 
     async def test_no_answer_is_no_absence(self, driver: Driver, world: World) -> None:
         made = await create(driver, world)
@@ -226,7 +226,7 @@ class Conformance:
         with pytest.raises(RetryableError):
             await driver.inventory()
         await world.heal()
-        assert await look(driver, *made) == ["Running"]
+        assert await observe(driver, *made) == ["Running"]
 
     async def test_suspend_and_resume_may_be_repeated(self, driver: Driver, world: World) -> None:
         made = await create(driver, world, 2)
@@ -277,7 +277,7 @@ class Conformance:
             assert 2.5 <= raised.value.after <= 3
             assert not raised.value.unknown
         await world.heal()
-        assert await look(driver, new, *made) == [ABSENT, "Running"]
+        assert await observe(driver, new, *made) == [ABSENT, "Running"]
 
     async def test_what_is_rejected_is_declined_and_leaves_all_as_it_was(self, driver: Driver, world: World) -> None:
         (made,) = await create(driver, world)
@@ -286,7 +286,7 @@ class Conformance:
             (said,) = await carried_out(driver, verb, made)
             assert (said.kind, bool(said.error)) == ("declined", True)
         await world.heal()
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
 
     async def test_throttling_past_the_timeout_is_declined_and_leaves_all_as_it_was(
         self, driver: Driver, world: World
@@ -296,7 +296,7 @@ class Conformance:
         (said,) = await carried_out(driver, "suspend", made)
         assert (said.kind, bool(said.error)) == ("declined", True)
         await world.heal()
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
 
     async def test_throttling_that_ends_in_time_is_outlasted(self, driver: Driver, world: World) -> None:
         (made,) = await create(driver, world)
@@ -307,7 +307,7 @@ class Conformance:
         await world.heal()
         (said,) = await work
         assert said.kind == "succeeded"
-        assert await look(driver, made) == ["Suspended"]
+        assert await observe(driver, made) == ["Suspended"]
 
     async def test_change_whose_reply_is_lost_is_never_declined(self, driver: Driver, world: World) -> None:
         (made,) = await create(driver, world)
@@ -374,7 +374,7 @@ class Conformance:
         tags = [*STRANGE, {"token": made.token, "path": made.path}, *drawn(TAGS, examples(10))]
         ids = {await world.stray(said): said for said in tags}
         found = await eventually(
-            driver.inventory, lambda found: ids.keys() <= {one.id for one in found if one.state != MOVING}
+            driver.inventory, lambda found: ids.keys() <= {one.id for one in found if one.state != TRANSITIONAL}
         )
         owned = OwnedObjects()
         owned.add(OrderMember(made.path, FIRST, made.token, facts=dict(made.facts)), None)
@@ -386,7 +386,7 @@ class Conformance:
             lost = msgspec.structs.replace(made, path="/orphans/one", token=token, facts=line.facts)
             known([lost], await driver.perform("terminate", [lost], "order-remove"))
             await until(driver, ABSENT, lost)
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
 
     async def test_on_the_way_there_is_nothing_but_words_that_are_known(self, driver: Driver, world: World) -> None:
         member = world.member()
@@ -394,11 +394,11 @@ class Conformance:
         states: list[str] = []
 
         async def watch() -> list[str]:
-            states.extend(await look(driver, member))
+            states.extend(await observe(driver, member))
             return states
 
         await eventually(watch, lambda seen: seen[-1] == "Running")
-        assert {*states} <= {ABSENT, MOVING, "Running"}
+        assert {*states} <= {ABSENT, TRANSITIONAL, "Running"}
 
     async def test_calls_end_in_time(self, driver: Driver) -> None:
         assert 0 < driver.longest_call < 3600

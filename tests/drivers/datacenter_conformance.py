@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from stead.catalog import KINDS
-from stead.drivers.base import MOVING, PROBE, Driver, Member, Result, RetryableError
+from stead.drivers.base import PROBE, TRANSITIONAL, Driver, Member, Result, RetryableError
 from stead.lifecycle.rows import ABSENT
-from tests.drivers.conformance import eventually, look
+from tests.drivers.conformance import eventually, observe
 
 RUNNING, PAUSED, HALTED, DELETED = "RUNNING", "PAUSED", "HALTED", "DELETED"
 CREATED, ASSIGNED, TO_BE_DELETED, DISABLED, DEPLOYED = "CREATED", "ASSIGNED", "TOBEDELETED", "DISABLED", "DEPLOYED"
@@ -82,7 +82,7 @@ async def asked(driver: Driver, verb: str, member: Member, order: str = "") -> R
             continue
         if result.ok and result.pending:
             end = [result.pending]
-            await eventually(lambda: look(driver, member), end.__eq__)
+            await eventually(lambda: observe(driver, member), end.__eq__)
         return result
     pytest.fail(f"{verb} of {member.path} is still to be tried again: {why}")
 
@@ -147,7 +147,7 @@ class DatacenterConformance:
         ):
             for order in ("one", "one", "other"):  # it may be repeated
                 assert (await act(driver, verb, changed(machine, facts={}), order)).facts == machine.facts
-                assert await look(driver, machine) == [state]
+                assert await observe(driver, machine) == [state]
                 assert await world.there(machine) == {"n1": state}
         for verb in ("pause", "resume", "reboot", "reset"):
             await refused(driver, verb, machine)
@@ -168,17 +168,17 @@ class DatacenterConformance:
         machine = await deployed(driver, world)
         for order in ("one", "one", "other"):
             assert (await act(driver, "delete", machine, order)).facts == machine.facts
-            assert (await look(driver, machine), await world.there(machine)) == ([DELETED], {"n1": HALTED})
+            assert (await observe(driver, machine), await world.there(machine)) == ([DELETED], {"n1": HALTED})
         for verb in ("start", "pause", "resume", "reboot", "reset"):
             await refused(driver, verb, machine)
         await act(driver, "stop", machine)  # a machine is destroyed by stop, delete and destroy, wherever it is
         for order in ("one", "one", "other"):
             await act(driver, "restore", changed(machine, facts={}), order)
-            assert (await look(driver, machine), await world.there(machine)) == ([HALTED], {"n1": HALTED})
+            assert (await observe(driver, machine), await world.there(machine)) == ([HALTED], {"n1": HALTED})
         await act(driver, "start", machine)
         for verb in ("stop", "delete", "destroy", "destroy", "stop", "delete", "destroy"):
             await act(driver, verb, machine)
-        assert (await look(driver, machine), await world.there(machine)) == ([ABSENT], {})
+        assert (await observe(driver, machine), await world.there(machine)) == ([ABSENT], {})
         await refused(driver, "deploy", changed(machine, facts={}))
         for verb in ("start", "restore", "pause"):
             await refused(driver, verb, machine)
@@ -189,7 +189,7 @@ class DatacenterConformance:
         machine, other = await deployed(driver, world), await deployed(driver, world, node="n2")
         await act(driver, "delete", other)
         never = world.member(MACHINE)
-        assert await look(driver, never, machine, other) == [ABSENT, RUNNING, DELETED]
+        assert await observe(driver, never, machine, other) == [ABSENT, RUNNING, DELETED]
         by_id, by_token = changed(machine, token="another"), changed(machine, facts={})
         seen = await driver.describe([by_id, by_token])
         assert [(s.state, s.facts) for s in seen] == [(RUNNING, machine.facts)] * 2
@@ -205,7 +205,7 @@ class DatacenterConformance:
         disk = await act(driver, "create", world.member(DISK, size=4))
         for order in ("one", "other"):
             assert (await act(driver, "create", disk, order)).facts == disk.facts
-            assert (await look(driver, disk), disk.facts["machine"]) == ([CREATED], None)
+            assert (await observe(driver, disk), disk.facts["machine"]) == ([CREATED], None)
         await refused(driver, "attach", disk)
         disk = changed(disk, spec={**disk.spec, "machine": machine.path}, revision=2)
         for order in ("one", "one", "other"):
@@ -215,24 +215,24 @@ class DatacenterConformance:
             assert seen.revision == 2
             assert await world.disks(machine) == ["vdb"]
         second = await act(driver, "assign", world.member(DISK, size=4, machine=machine.path))
-        assert (await look(driver, second), await world.disks(machine)) == ([ASSIGNED], ["vdb", "vdc"])
+        assert (await observe(driver, second), await world.disks(machine)) == ([ASSIGNED], ["vdb", "vdc"])
         await refused(driver, "delete", second)
         for order in ("one", "one", "other"):
             made = await act(driver, "detach", changed(disk, facts={}), order)
-            assert (await look(driver, disk), made.facts["machine"]) == ([CREATED], None)
+            assert (await observe(driver, disk), made.facts["machine"]) == ([CREATED], None)
             assert await world.disks(machine) == ["vdc"]
         third = await act(driver, "assign", world.member(DISK, size=4, machine=machine.path))
         assert await world.disks(machine) == ["vdb", "vdc"]
         await act(driver, "destroy", machine)  # what is attached to it outlives it
-        assert await look(driver, disk, second, third) == [CREATED] * 3
+        assert await observe(driver, disk, second, third) == [CREATED] * 3
         await refused(driver, "delete-with-machine", disk)
         for order in ("one", "other"):  # and follows it, though it is gone
             await act(driver, "delete-with-machine", second, order)
-            assert await look(driver, disk, second, third) == [CREATED, TO_BE_DELETED, CREATED]
+            assert await observe(driver, disk, second, third) == [CREATED, TO_BE_DELETED, CREATED]
         await refused(driver, "restore-with-machine", second)
         for verb, state in (("delete", DELETED), ("restore", CREATED)):  # it lies there by itself
             await act(driver, verb, second)
-            assert await look(driver, second) == [state]
+            assert await observe(driver, second) == [state]
         for each in (disk, second, third):
             await act(driver, "destroy", each)
         assert await driver.inventory() == []
@@ -245,13 +245,13 @@ class DatacenterConformance:
         for verb, state in (("pause", PAUSED), ("resume", RUNNING), ("stop", HALTED)):
             await act(driver, verb, machine)
             disk = await act(driver, "attach", disk)
-            assert (await look(driver, machine), await world.disks(machine)) == ([state], ["vdb"])
+            assert (await observe(driver, machine), await world.disks(machine)) == ([state], ["vdb"])
             if state == PAUSED and not world.detaches_while_paused:
                 await refused(driver, "detach", disk)
                 assert await world.disks(machine) == ["vdb"]
                 continue
             disk = await act(driver, "detach", disk)
-            assert (await look(driver, machine), await world.disks(machine)) == ([state], [])
+            assert (await observe(driver, machine), await world.disks(machine)) == ([state], [])
 
     async def test_disks_lie_in_the_bin_alone_or_with_their_machine(
         self, driver: Driver, world: DatacenterWorld
@@ -264,7 +264,7 @@ class DatacenterConformance:
             await act(driver, "delete", alone, order)
             await act(driver, "delete-with-machine", with_it, order)
             await act(driver, "delete", machine, order)
-            assert await look(driver, alone, with_it) == [DELETED, TO_BE_DELETED]
+            assert await observe(driver, alone, with_it) == [DELETED, TO_BE_DELETED]
         assert await world.disks(machine) == ["vdb"]
         for member in (alone, with_it):
             await refused(driver, "attach", changed(member, spec={**member.spec, "machine": machine.path}))
@@ -274,7 +274,7 @@ class DatacenterConformance:
             await act(driver, "restore", alone, order)
             await act(driver, "restore", machine, order)
             await act(driver, "restore-with-machine", with_it, order)
-            assert await look(driver, alone, with_it) == [CREATED, ASSIGNED]
+            assert await observe(driver, alone, with_it) == [CREATED, ASSIGNED]
         found = {f.token: (f.kind, f.state) for f in await driver.inventory()}
         assert found == {
             machine.token: (MACHINE, HALTED),
@@ -284,7 +284,7 @@ class DatacenterConformance:
         for disk in (alone, with_it):
             for order in ("one", "other"):
                 await act(driver, "destroy", disk, order)
-                assert (await look(driver, disk), world.volume(disk)) == ([ABSENT], False)
+                assert (await observe(driver, disk), world.volume(disk)) == ([ABSENT], False)
             await refused(driver, "create", changed(disk, facts={}))
         assert await world.disks(machine) == []
 
@@ -307,7 +307,7 @@ class DatacenterConformance:
         ):
             for order in ("one", "other"):
                 await act(driver, verb, image, order)
-                assert await look(driver, image) == [state]
+                assert await observe(driver, image) == [state]
         machine = world.member(MACHINE, image=image.path)
         assert DISABLED in await refused(driver, "deploy", machine)
         await act(driver, "enable", image)
@@ -317,15 +317,15 @@ class DatacenterConformance:
         assert (found.token, found.path, found.state) == (image.token, image.path, CREATED)
         await act(driver, "destroy", image)
         await act(driver, "destroy", image)
-        assert (await look(driver, image), world.volume(image)) == ([ABSENT], False)
-        assert (await look(driver, machine), world.volume(machine)) == ([RUNNING], True)
+        assert (await observe(driver, image), world.volume(image)) == ([ABSENT], False)
+        assert (await observe(driver, machine), world.volume(machine)) == ([RUNNING], True)
         await refused(driver, "create", changed(image, facts={}))
         await act(driver, "destroy", machine)
         assert not world.volume(machine)
 
     async def test_a_cloudspace_is_a_network_on_every_node(self, driver: Driver, world: DatacenterWorld) -> None:
         space = world.member(CLOUDSPACE)
-        assert await look(driver, space) == [ABSENT]
+        assert await observe(driver, space) == [ABSENT]
         for verb, state in (
             ("deploy", DEPLOYED),
             ("disable", DISABLED),
@@ -352,7 +352,7 @@ class DatacenterConformance:
         assert (found.kind, found.token, found.path, found.state) == (CLOUDSPACE, space.token, space.path, DELETED)
         for order in ("one", "other"):
             await act(driver, "destroy", space, order)
-            assert (await look(driver, space), await world.networks(space)) == ([ABSENT], {})
+            assert (await observe(driver, space), await world.networks(space)) == ([ABSENT], {})
         await refused(driver, "deploy", changed(space, facts={}))
 
     async def test_a_node_is_there_while_it_answers(self, driver: Driver, world: DatacenterWorld) -> None:
@@ -362,17 +362,17 @@ class DatacenterConformance:
         assert (seen.state, seen.facts) == ("ENABLED", node.facts)
         assert node.facts["cpus"] > 0
         assert node.facts["memory"] > 0
-        assert await look(driver, changed(node, path="/dc/n7")) == [ABSENT]
+        assert await observe(driver, changed(node, path="/dc/n7")) == [ABSENT]
         await refused(driver, "enable", changed(node, path="/dc/n7"))
         machine = await deployed(driver, world)
         assert machine.path in await refused(driver, "decommission", node)
         for order in ("one", "other"):
             await act(driver, "decommission", other, order)
-            assert await look(driver, node, other) == ["ENABLED", ABSENT]
+            assert await observe(driver, node, other) == ["ENABLED", ABSENT]
         await refused(driver, "deploy", world.member(MACHINE, node="n2"))
         await refused(driver, "migrate", changed(machine, spec={**machine.spec, "node": "n2"}))
         await act(driver, "enable", other)
-        assert await look(driver, node, other) == ["ENABLED"] * 2
+        assert await observe(driver, node, other) == ["ENABLED"] * 2
 
     @pytest.mark.parametrize("state", [RUNNING, PAUSED, HALTED])
     async def test_a_machine_migrates_and_nobody_sees_it(
@@ -387,7 +387,7 @@ class DatacenterConformance:
             moving = changed(machine, spec={**machine.spec, "node": node}, revision=revision)
             going = asyncio.create_task(act(driver, "migrate", moving))
             while not going.done():
-                states |= {*await look(driver, machine)}
+                states |= {*await observe(driver, machine)}
             assert (await going).facts == {**machine.facts, "node": node}
             assert await world.there(machine) == {node: state}
             assert await act(driver, "migrate", moving, "other") == await going  # it may be repeated
@@ -395,8 +395,8 @@ class DatacenterConformance:
             assert (seen.state, seen.facts["node"], seen.revision) == (state, node, revision)
             (found,) = [f for f in await driver.inventory() if f.kind == MACHINE]
             assert (found.state, found.facts["node"]) == (state, node)
-            assert (await look(driver, disk), await world.disks(machine)) == ([ASSIGNED], ["vdb"])
-        assert states <= {state, MOVING}
+            assert (await observe(driver, disk), await world.disks(machine)) == ([ASSIGNED], ["vdb"])
+        assert states <= {state, TRANSITIONAL}
         await refused(driver, "migrate", changed(machine, spec={**machine.spec, "node": "n7"}))
         await act(driver, "delete", machine)
         await refused(driver, "migrate", changed(machine, spec={**machine.spec, "node": "n1"}))
@@ -414,17 +414,17 @@ class DatacenterConformance:
         )
         assert list((await world.there(machine)).values()) == [RUNNING]
         assert (
-            await look(
+            await observe(
                 driver,
                 machine,
             ),
-            await look(other, disk),
+            await observe(other, disk),
         ) == ([RUNNING], [ASSIGNED])
         assert await world.disks(machine) == ["vdb"]
         await asyncio.gather(
             *(act(d, verb, machine) for d in (driver, other) for verb in ("stop", "delete", "destroy"))
         )
-        assert (await world.there(machine), await look(other, machine)) == ({}, [ABSENT])
+        assert (await world.there(machine), await observe(other, machine)) == ({}, [ABSENT])
         await other.close()
 
     async def test_no_answer_is_no_absence(self, driver: Driver, world: DatacenterWorld) -> None:
@@ -438,13 +438,13 @@ class DatacenterConformance:
             await driver.perform("stop", [machine], "order")
         with pytest.raises(RetryableError):
             await driver.perform("migrate", [changed(other, spec={**other.spec, "node": "n1"})], "order")
-        assert await look(driver, other) == [RUNNING]  # who is on another node is none the worse
-        assert await look(driver, machine, other) == [MOVING, RUNNING]
+        assert await observe(driver, other) == [RUNNING]  # who is on another node is none the worse
+        assert await observe(driver, machine, other) == [TRANSITIONAL, RUNNING]
         await act(driver, "stop", other)
         late = await deployed(driver, world, node="n2")
         await world.heal()
         await eventually(lambda: healed(driver, machine), bool)
-        assert await look(driver, machine, other, late) == [RUNNING, HALTED, RUNNING]
+        assert await observe(driver, machine, other, late) == [RUNNING, HALTED, RUNNING]
 
     async def test_another_driver_finds_all_of_it_and_goes_on(self, driver: Driver, world: DatacenterWorld) -> None:
         machine = await deployed(driver, world)
@@ -479,10 +479,10 @@ class DatacenterConformance:
         for spec in ({"node": "n7"}, {"node": ""}, {"memory": 0}, {"cpu": "many"}, {"image": "/dc/none"}):
             machine = world.member(MACHINE, **spec)
             await refused(driver, "deploy", machine)
-            assert (await look(driver, machine), await world.there(machine)) == ([ABSENT], {})
+            assert (await observe(driver, machine), await world.there(machine)) == ([ABSENT], {})
         for member in (world.member(DISK, size=0), world.member(IMAGE, file="/no/such/file"), world.member(IMAGE)):
             await refused(driver, "create", member)
-            assert (await look(driver, member), world.volume(member)) == ([ABSENT], False)
+            assert (await observe(driver, member), world.volume(member)) == ([ABSENT], False)
         for kind in (DISK, IMAGE, CLOUDSPACE):
             await refused(driver, "delete", world.member(kind))
         assert await driver.inventory() == []
@@ -502,6 +502,6 @@ class DatacenterConformance:
 async def healed(driver: Driver, member: Member) -> bool:
     """Whether it can be looked at again, after its node was silent."""
     try:
-        return await look(driver, member) != [MOVING]
+        return await observe(driver, member) != [TRANSITIONAL]
     except RetryableError:
         return False

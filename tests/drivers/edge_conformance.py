@@ -17,10 +17,10 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 
-from stead.drivers.base import MOVING, PROBE, Driver, Member, RecoveringDriver, Result, batches
+from stead.drivers.base import PROBE, TRANSITIONAL, Driver, Member, RecoveringDriver, Result, batches
 from stead.drivers.guard import guarded
 from stead.lifecycle.rows import ABSENT, BROKEN
-from tests.drivers.conformance import eventually, known, look, until
+from tests.drivers.conformance import eventually, known, observe, until
 
 CLUSTER, APP = "clusterinst", "appinst"
 READY = "Ready"
@@ -77,7 +77,7 @@ async def settle(driver: Driver, member: Member, result: Result) -> Result:
     """What was accepted is looked at until it is over."""
     if not (result.ok and result.pending):
         return result
-    (seen,) = await eventually(lambda: driver.describe([member]), lambda seen: seen[0].state != MOVING)
+    (seen,) = await eventually(lambda: driver.describe([member]), lambda seen: seen[0].state != TRANSITIONAL)
     if seen.state == result.pending:
         return changed_result(result, pending="")
     return changed_result(result, ok=False, pending="", error=seen.error or seen.state)
@@ -176,7 +176,7 @@ class EdgeConformance:
         assert await world.running(app) == []
         (new,) = await make(driver, changed(world.app(cluster), path=app.path))  # another may have its path
         assert new.facts != app.facts
-        assert await look(driver, app) == [ABSENT]
+        assert await observe(driver, app) == [ABSENT]
         await act(driver, "delete", [new])
         await act(driver, "delete", [cluster])
         (result,) = await driver.perform("create", [changed(cluster, facts={})], "order-create")
@@ -186,8 +186,8 @@ class EdgeConformance:
         assert await driver.inventory() == []
         cluster, app, gone = await furnished(driver, world, 2)
         await act(driver, "delete", [gone])
-        assert await look(driver, gone, app, world.app(cluster)) == [ABSENT, READY, ABSENT]
-        assert await look(driver, cluster, world.cluster()) == [READY, ABSENT]
+        assert await observe(driver, gone, app, world.app(cluster)) == [ABSENT, READY, ABSENT]
+        assert await observe(driver, cluster, world.cluster()) == [READY, ABSENT]
         for made in (cluster, app):
             by_id, by_token = changed(made, token="another"), changed(made, facts={})
             seen = await driver.describe([by_id, by_token])
@@ -238,7 +238,7 @@ class EdgeConformance:
         (failed,) = await act(driver, "update", [changed(app, spec=world.bad_spec(), revision=2)])
         assert not failed.ok
         assert "alas" in failed.error
-        assert await look(driver, app) == [BROKEN]
+        assert await observe(driver, app) == [BROKEN]
         assert await world.running(app) == []
         known([app], await act(driver, "restore", [app]))
         assert await tell(driver, app) == (READY, app.revision)
@@ -255,7 +255,7 @@ class EdgeConformance:
         assert (seen.state, "alas" in seen.error) == (BROKEN, True)
         (deleted,) = await act(driver, "delete", [bad])
         assert deleted.ok
-        assert await look(driver, bad) == [ABSENT]
+        assert await observe(driver, bad) == [ABSENT]
 
     async def test_what_is_gone_or_wrecked_is_restored(self, driver: Driver, world: EdgeWorld) -> None:
         (cluster,) = await make(driver, world.cluster())
@@ -266,7 +266,7 @@ class EdgeConformance:
         known([app], await act(driver, "restore", [app], "order-deleted"))
         assert (await tell(driver, app), len(await world.running(app))) == ((READY, 4), 1)
         await world.wreck(app)
-        await eventually(lambda: look(driver, app), lambda states: states in ([BROKEN], [ABSENT]))
+        await eventually(lambda: observe(driver, app), lambda states: states in ([BROKEN], [ABSENT]))
         known([app], await act(driver, "restore", [app], "order-wrecked"))
         assert (await tell(driver, app), len(await world.running(app))) == ((READY, 4), 1)
 
@@ -275,7 +275,7 @@ class EdgeConformance:
         app = world.app(cluster)
         (result,) = await act(driver, "update", [app])
         assert bool(result.error) != result.ok
-        assert await look(driver, app) == [READY if result.ok else ABSENT]
+        assert await observe(driver, app) == [READY if result.ok else ABSENT]
         assert len(await world.running(app)) == int(result.ok)
 
     async def test_delete_may_be_repeated_and_leaves_nothing(self, driver: Driver, world: EdgeWorld) -> None:
@@ -284,10 +284,10 @@ class EdgeConformance:
         for order in ("one", "one", "other"):
             known(apps, await act(driver, "delete", bare, order))
             assert [await world.running(app) for app in apps] == [[], []]
-            assert await look(driver, *apps) == [ABSENT, ABSENT]
+            assert await observe(driver, *apps) == [ABSENT, ABSENT]
         for order in ("one", "one", "other"):
             known([cluster], await act(driver, "delete", [changed(cluster, facts={})], order))
-            assert await look(driver, cluster) == [ABSENT]
+            assert await observe(driver, cluster) == [ABSENT]
         for never in (world.app(cluster), world.cluster()):
             (result,) = await driver.perform("delete", [never], "order-delete")
             assert result.ok
@@ -300,7 +300,7 @@ class EdgeConformance:
         (refused,) = await driver.perform("delete", [cluster], "order-early")
         assert (refused.ok, refused.permanent) == (False, True)
         assert "apps" in refused.error
-        assert await look(driver, cluster) == await look(driver, app) == [READY]
+        assert await observe(driver, cluster) == await observe(driver, app) == [READY]
         assert len(await world.running(app)) == 1
         for member in (app, cluster):
             known([member], await act(driver, "delete", [member]))
@@ -309,16 +309,16 @@ class EdgeConformance:
         lost = world.app(world.cluster())
         (refused,) = await driver.perform("create", [lost], "order-create")
         assert (refused.ok, refused.permanent, "cluster" in refused.error) == (False, True, True)
-        assert await look(driver, lost) == [ABSENT]
+        assert await observe(driver, lost) == [ABSENT]
         cluster, app = await furnished(driver, world)
         mad = changed(world.app(cluster), spec={"command": "not a list", "image": 7})
         (refused,) = await driver.perform("create", [mad], "order-create")
         assert (refused.ok, refused.permanent, "spec" in refused.error) == (False, True, True)
-        assert await look(driver, mad) == [ABSENT]
+        assert await observe(driver, mad) == [ABSENT]
         second = changed(world.app(cluster), path=app.path)
         (refused,) = await driver.perform("create", [second], "order-create")
         assert (refused.ok, refused.permanent) == (False, True)
-        assert await look(driver, second) == [ABSENT]
+        assert await observe(driver, second) == [ABSENT]
         assert len(await world.running(app)) == 1
 
     async def test_members_of_one_call_are_told_apart(self, driver: Driver, world: EdgeWorld) -> None:
@@ -356,12 +356,12 @@ class EdgeConformance:
             states: list[str] = []
 
             async def watch(member: Member = member, states: list[str] = states) -> list[str]:
-                states += await look(driver, member)
+                states += await observe(driver, member)
                 return states
 
             await eventually(watch, lambda states: states[-1] == READY)
             await making
-            assert {*states} <= {ABSENT, MOVING, READY}
+            assert {*states} <= {ABSENT, TRANSITIONAL, READY}
 
     async def test_too_large_a_batch_is_never_begun(self, driver: Driver, world: EdgeWorld) -> None:
         cluster = world.cluster()

@@ -73,9 +73,9 @@ class LibvirtWorld:
 
     async def there(self, machine: Member) -> dict[str, str]:
         """On which nodes a machine is defined, and how it is there by libvirt's own word."""
-        return await asyncio.to_thread(self.look, named(machine.token))
+        return await asyncio.to_thread(self.observe, named(machine.token))
 
-    def look(self, name: str) -> dict[str, str]:
+    def observe(self, name: str) -> dict[str, str]:
         found = {}
         for node in self.daemons:
             state = self.on(node, name)

@@ -88,9 +88,9 @@ class ProcessWorld:
         if copy:
             wanted.append(f"COPY={copy}")
         found: list[str] = []
-        looked: set[str] = set()
+        observed: set[str] = set()
         # To look takes time, in which one may begin and another end: all are seen that are there when it is over.
-        while fresh := {folder.name for folder in Path("/proc").iterdir() if folder.name.isdecimal()} - looked:
+        while fresh := {folder.name for folder in Path("/proc").iterdir() if folder.name.isdecimal()} - observed:
             for name in fresh:
                 try:
                     there = Path("/proc", name, "environ").read_text().split("\0")
@@ -99,7 +99,7 @@ class ProcessWorld:
                 began = began_at(int(name))
                 if began is not None and all(word in there for word in wanted):
                     found.append(f"{name}:{began}")
-            looked |= fresh
+            observed |= fresh
         return found
 
     def keepers(self) -> list[int]:

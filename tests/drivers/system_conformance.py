@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import pytest
 
-from stead.drivers.base import MOVING, PROBE, Driver, LogDriver, Member
+from stead.drivers.base import PROBE, TRANSITIONAL, Driver, LogDriver, Member
 from stead.lifecycle.rows import ABSENT, BROKEN
-from tests.drivers.conformance import eventually, known, look, until
+from tests.drivers.conformance import eventually, known, observe, until
 from tests.drivers.edge_conformance import act, changed, tell
 
 SERVICE, JOB = "service", "job"
@@ -116,22 +116,22 @@ class SystemConformance:
         assert (result.ok, result.permanent) == (False, True)
         assert await world.running(service) == []
         (new,) = await make(driver, changed(world.service(), path=service.path))  # another may have its path
-        assert await look(driver, service) == [ABSENT]
+        assert await observe(driver, service) == [ABSENT]
         second = changed(world.service(), path=new.path)
         (refused,) = await driver.perform("create", [second], "order-create")
         assert (refused.ok, refused.permanent) == (False, True)
-        assert await look(driver, second) == [ABSENT]
-        assert await look(driver, new) == [STABLE]
+        assert await observe(driver, second) == [ABSENT]
+        assert await observe(driver, new) == [STABLE]
 
     async def test_looks_find_what_is_there_and_nothing_else(self, driver: Driver, world: SystemWorld) -> None:
         service, gone = await make(driver, world.service(), world.service())
         job = world.job("echo done")
         known([job], await act(driver, "run", [job]))
         known([gone], await act(driver, "delete", [gone]))
-        assert await look(driver, gone, service, world.service()) == [ABSENT, STABLE, ABSENT]
-        assert await look(driver, job, world.job("true")) == [SUCCEEDED, ABSENT]
+        assert await observe(driver, gone, service, world.service()) == [ABSENT, STABLE, ABSENT]
+        assert await observe(driver, job, world.job("true")) == [SUCCEEDED, ABSENT]
         by_id, by_token = changed(service, token="another"), changed(service, facts={})
-        assert await look(driver, by_id, by_token) == [STABLE, STABLE]
+        assert await observe(driver, by_id, by_token) == [STABLE, STABLE]
         found = await driver.inventory()
         assert sorted((f.kind, f.token, f.path, f.state) for f in found) == [
             (JOB, job.token, job.path, SUCCEEDED),
@@ -202,10 +202,10 @@ class SystemConformance:
         for _ in range(2):
             (failed,) = await act(driver, "create", [bad])
             assert (failed.ok, "alas" in failed.error) == (False, True)
-        seen = await eventually(lambda: driver.describe([bad]), lambda seen: seen[0].state != MOVING)
+        seen = await eventually(lambda: driver.describe([bad]), lambda seen: seen[0].state != TRANSITIONAL)
         assert (seen[0].state, "0 of 2" in seen[0].error, "alas" in seen[0].error) == (BROKEN, True, True)
         known([bad], await act(driver, "delete", [bad]))
-        assert await look(driver, bad) == [ABSENT]
+        assert await observe(driver, bad) == [ABSENT]
         assert await driver.inventory() == []
 
     async def test_what_is_gone_or_wrecked_is_restored(self, driver: Driver, world: SystemWorld) -> None:
@@ -232,8 +232,8 @@ class SystemConformance:
             known(services, await act(driver, "delete", bare, order))
             known([job], await act(driver, "delete", [job], order))
             assert [await world.running(member) for member in (*services, job)] == [[], [], []]
-            assert await look(driver, *services) == [ABSENT, ABSENT]
-            assert await look(driver, job) == [ABSENT]
+            assert await observe(driver, *services) == [ABSENT, ABSENT]
+            assert await observe(driver, job) == [ABSENT]
         for never in (world.service(), world.job("true")):
             (result,) = await driver.perform("delete", [never], "order-delete")
             assert result.ok
@@ -244,7 +244,7 @@ class SystemConformance:
             mad = changed(world.service(), spec={**world.service().spec, **wrong})
             (refused,) = await driver.perform("create", [mad], "order-create")
             assert (refused.ok, refused.permanent, "spec" in refused.error) == (False, True, True)
-            assert await look(driver, mad) == [ABSENT]
+            assert await observe(driver, mad) == [ABSENT]
         assert await driver.inventory() == []
 
     async def test_members_of_one_call_are_told_apart(self, driver: Driver, world: SystemWorld) -> None:
@@ -274,9 +274,9 @@ class SystemConformance:
             making = asyncio.create_task(act(driver, verb, [member]))
             states = set()
             while not making.done():
-                states |= {*(await look(driver, member))}
+                states |= {*(await observe(driver, member))}
             known([member], await making)
-            assert states <= {ABSENT, MOVING, STABLE}
+            assert states <= {ABSENT, TRANSITIONAL, STABLE}
 
     async def test_what_copies_write(self, driver: Driver, world: SystemWorld) -> None:
         says = ["sh", "-c", "echo this is $COPY of $SERVICE_PATH; exec sleep 1000"]
@@ -315,7 +315,7 @@ class SystemConformance:
         job = world.job("echo first; exec sleep 1000", stop={"grace": 0})
         (result,) = await driver.perform("run", [job], "order-first")
         assert (result.ok, result.pending) == (True, SUCCEEDED)
-        assert await tell(driver, job) == (MOVING, 1)
+        assert await tell(driver, job) == (TRANSITIONAL, 1)
         assert len(await world.running(job)) == 1
         says = "read x < /proc/sys/kernel/random/uuid; echo second $x; sleep 0.2"  # something else every time
         new = changed(world.job(says), path=job.path, token=job.token, revision=2)

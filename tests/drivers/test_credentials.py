@@ -177,7 +177,7 @@ class Chatty:
     async def inventory(self) -> list[FoundObject]:
         return [FoundObject(id=SECRET, token="t", state="Running")]
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         return [f"{name} {SECRET}"]
 
     async def close(self) -> None: ...
@@ -198,7 +198,7 @@ async def test_nothing_secret_leaves_a_driver(monkeypatch: pytest.MonkeyPatch) -
         await driver.perform("suspend", [member], "o"),
         await driver.describe([member]),
         await driver.inventory(),
-        await driver.lacks("spec", "x"),
+        await driver.check_offer("spec", "x"),
     ):
         text = msgspec.json.encode(answer).decode()
         assert SECRET not in text

@@ -19,7 +19,7 @@ from stead.controller.admission.request import Accepted
 from stead.dev.children import free_port
 from stead.dev.engines import Nats
 from stead.drivers import registry
-from stead.drivers.base import MOVING, PROBE, Driver, PermanentError, RetryableError, ThrottledError
+from stead.drivers.base import PROBE, TRANSITIONAL, Driver, PermanentError, RetryableError, ThrottledError
 from stead.drivers.ec2.driver import Config, Ec2Driver
 from stead.drivers.ec2.errors import THROTTLE_PAUSE, THROTTLING
 from stead.drivers.ec2.instances import LIMIT
@@ -28,7 +28,7 @@ from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT
 from tests.action_requests import requested
-from tests.drivers.conformance import Conformance, World, create, known, look, until
+from tests.drivers.conformance import Conformance, World, create, known, observe, until
 from tests.drivers.ec2 import ACTIONS, REGION, ROOT, Ec2Cloud, Ec2World, Planned
 from tests.drivers.test_sim import saying
 from tests.integration.whole import PATH, controller, running, settled
@@ -94,8 +94,8 @@ class TestStates:
         await driver.perform("create", [new], "order-create")
         for verb in ("suspend", "terminate"):
             await driver.perform(verb, [made], f"order-{verb}")
-            assert await look(driver, made, new) == [MOVING, MOVING]
-            assert [found.state for found in await driver.inventory()] == [MOVING, MOVING]
+            assert await observe(driver, made, new) == [TRANSITIONAL, TRANSITIONAL]
+            assert [found.state for found in await driver.inventory()] == [TRANSITIONAL, TRANSITIONAL]
 
     async def test_what_is_repeated_too_early_is_still_pending(self, driver: Ec2Driver, world: Ec2World) -> None:
         made = await create(driver, world)
@@ -133,11 +133,11 @@ class TestBatches:
 
     async def test_where_all_is_well_it_is_one_call_and_no_look(self, driver: Ec2Driver, world: Ec2World) -> None:
         made = await create(driver, world, 3)
-        looks = await world.calls(PROBE)
+        observations = await world.calls(PROBE)
         for verb in ("reboot", "suspend", "terminate"):
             known(made, await driver.perform(verb, made, f"order-{verb}"))
             assert await world.calls(verb) == 1
-        assert await world.calls(PROBE) == looks
+        assert await world.calls(PROBE) == observations
 
     async def test_a_wrong_state_is_final_and_a_moving_one_is_not(self, driver: Ec2Driver, world: Ec2World) -> None:
         stopped, running = await create(driver, world, 2)
@@ -169,7 +169,7 @@ class TestBatches:
         lost, first, last = await create(driver, world, 3)
         never = msgspec.structs.replace(world.member(), facts=NOWHERE)
         wrong = msgspec.structs.replace(lost, facts=NOWHERE)
-        assert await look(driver, never, first, wrong, last) == [ABSENT, "Running", "Running", "Running"]
+        assert await observe(driver, never, first, wrong, last) == [ABSENT, "Running", "Running", "Running"]
         results = await driver.perform("suspend", [never, first, wrong, last], "order-suspend")
         assert [r.ok for r in results] == [False, True, True, True]
         assert results[2].facts == lost.facts
@@ -194,7 +194,7 @@ class TestBatches:
         assert [(r.ok, r.permanent) for r in results] == [(True, True), (False, True), (True, True)]
         assert results[1].error.startswith("OperationNotPermitted")
         await until(driver, "Suspended", first, last)
-        assert await look(driver, guarded) == ["Running"]
+        assert await observe(driver, guarded) == ["Running"]
 
     async def test_a_refusal_that_names_nobody_is_told_to_all(self, driver: Ec2Driver, world: Ec2World) -> None:
         made = await create(driver, world, 2)
@@ -213,7 +213,7 @@ class TestBatches:
         (made,) = await create(driver, world)
         others = [msgspec.structs.replace(world.member(), facts=NOWHERE) for _ in range(LIMIT - 1)]
         before = await world.calls(PROBE)
-        assert await look(driver, made, *others) == ["Running"] + [ABSENT] * (LIMIT - 1)
+        assert await observe(driver, made, *others) == ["Running"] + [ABSENT] * (LIMIT - 1)
         assert await world.calls(PROBE) - before == 2  # by id, and by token
 
 

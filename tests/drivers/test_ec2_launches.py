@@ -16,7 +16,7 @@ from stead.drivers.ec2.driver import Ec2Driver
 from stead.drivers.ec2.instances import MAX_CONCURRENT_CALLS
 from stead.drivers.ec2.launches import token_of
 from stead.lifecycle.rows import ABSENT
-from tests.drivers.conformance import known, look, until
+from tests.drivers.conformance import known, observe, until
 from tests.drivers.ec2 import Ec2Cloud, Ec2World
 
 REMOVED = "it was made, and has been removed since"
@@ -143,7 +143,7 @@ class TestFailure:
             await driver.perform("create", members, "order-create")
         assert not raised.value.unknown
         assert await world.launched(members[0]) == []
-        assert await look(driver, *members) == [ABSENT] * 3
+        assert await observe(driver, *members) == [ABSENT] * 3
         await world.heal()
         await create(driver, members)
 
@@ -182,7 +182,7 @@ class TestFailure:
             await driver.perform("create", [*one, *two], "order-create")
         assert (raised.value.after, raised.value.unknown) == (3, False)
         await world.heal()
-        assert await look(driver, *one, *two) == [ABSENT] * 4
+        assert await observe(driver, *one, *two) == [ABSENT] * 4
 
     async def test_when_there_are_too_many_launches_the_rest_is_not_sent(
         self, driver: Ec2Driver, world: Ec2World
@@ -249,10 +249,10 @@ class TestRemoval:
         made = await create(driver, members)
         known([members[1]], await driver.perform("suspend", [members[1]], "order-suspend"))
         await until(driver, "Suspended", made[1])
-        assert await look(driver, *made) == ["Running", "Suspended", "Running"]
+        assert await observe(driver, *made) == ["Running", "Suspended", "Running"]
         known([members[2]], await driver.perform("terminate", [members[2]], "order-terminate"))
         await until(driver, ABSENT, made[2])
-        assert await look(driver, *members) == ["Running", "Suspended", ABSENT]
+        assert await observe(driver, *members) == ["Running", "Suspended", ABSENT]
 
 
 class TestInventory:

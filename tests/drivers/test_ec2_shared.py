@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from stead.drivers.base import MOVING, Member, PermanentError, RetryableError, ThrottledError
+from stead.drivers.base import TRANSITIONAL, Member, PermanentError, RetryableError, ThrottledError
 from stead.drivers.ec2.driver import Ec2Driver
 from stead.drivers.ec2.securitygroups import rules
 from stead.lifecycle.rows import ABSENT, BROKEN
-from tests.drivers.conformance import known, look, until
+from tests.drivers.conformance import known, observe, until
 from tests.drivers.ec2 import Ec2Cloud, Ec2World
 from tests.tiers import first_fast
 
@@ -121,7 +121,7 @@ class TestNetwork:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         word = {("CreateVpc", "drop"): ABSENT, ("CreateRoute", "lose"): "Available"}.get((step, fault), BROKEN)
-        assert await look(driver, member) == [word]
+        assert await observe(driver, member) == [word]
         made = await create(driver, member)
         assert await parts(world) == WHOLE
         again = await create(driver, member)
@@ -138,15 +138,15 @@ class TestNetwork:
         member = world.thing("network")
         (result,) = await driver.perform("create", [member], "order-create")
         assert (result.ok, result.pending, {*result.facts}) == (True, "Available", {"id", "subnet"})
-        assert await look(driver, member) == [MOVING]
-        assert [found.state for found in await driver.inventory()] == [MOVING]
+        assert await observe(driver, member) == [TRANSITIONAL]
+        assert [found.state for found in await driver.inventory()] == [TRANSITIONAL]
 
     async def test_one_that_is_half_made_is_moving_while_its_vpc_is(self, driver: Ec2Driver, world: Ec2World) -> None:
         await world.hand(delay=3600, faults={"CreateSubnet": [{"do": "drop"}]})
         member = world.thing("network")
         with pytest.raises(RetryableError):
             await driver.perform("create", [member], "order-create")
-        assert await look(driver, member) == [MOVING]
+        assert await observe(driver, member) == [TRANSITIONAL]
 
     async def test_a_second_vpc_that_was_made_unseen_is_removed(self, driver: Ec2Driver, world: Ec2World) -> None:
         member = world.thing("network")
@@ -175,7 +175,7 @@ class TestNetwork:
         with pytest.raises(RetryableError, match="does not know yet"):  # its subnet is there, unseen
             await driver.perform("create", [member], "order-create")
         await world.heal()
-        assert await look(driver, member) == ["Available"]
+        assert await observe(driver, member) == ["Available"]
         await create(driver, member)
         assert await parts(world) == WHOLE
 
@@ -246,7 +246,7 @@ class TestNetwork:
         id = gateway["InternetGatewayId"]
         await world.do("detach_internet_gateway", InternetGatewayId=id, VpcId=made.facts["id"])
         await world.do("delete_internet_gateway", InternetGatewayId=id)
-        assert await look(driver, made) == [BROKEN]
+        assert await observe(driver, made) == [BROKEN]
         await create(driver, made)
         assert await world.calls("ReplaceRoute") == 1
         assert await parts(world) == WHOLE
@@ -301,7 +301,7 @@ class TestNetwork:
         (result,) = await driver.perform("delete", [network], "order-delete")
         assert (result.ok, result.permanent) == (False, False)
         assert result.error.startswith("DependencyViolation")
-        assert await look(driver, network) == ["Available"]
+        assert await observe(driver, network) == ["Available"]
         known([vm], await driver.perform("terminate", [vm], "order-terminate"))
         await until(driver, ABSENT, vm)
         await delete(driver, network)
@@ -339,7 +339,7 @@ class TestSecurityGroup:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
         words = {("CreateSecurityGroup", "drop"): ABSENT, ("AuthorizeSecurityGroupIngress", "lose"): "Available"}
-        assert await look(driver, member) == [words.get((step, fault), BROKEN)]
+        assert await observe(driver, member) == [words.get((step, fault), BROKEN)]
         made = await create(driver, member)
         assert (await create(driver, member)).facts == made.facts
         (group,) = await world.things("describe_security_groups", "SecurityGroups")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from stead.drivers import registry
-from stead.drivers.base import MOVING, RetryableError
+from stead.drivers.base import TRANSITIONAL, RetryableError
 from stead.drivers.libvirt import domains, nodes, volumes
 from stead.drivers.libvirt.domains import Domain
 from stead.drivers.libvirt.driver import LibvirtDriver
@@ -21,7 +21,7 @@ from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.nodes import Call
 from stead.drivers.libvirt.pool import Pool, named
 from stead.lifecycle.rows import ABSENT, BROKEN
-from tests.drivers.conformance import eventually, look
+from tests.drivers.conformance import eventually, observe
 from tests.drivers.datacenter_conformance import (
     HALTED,
     PAUSED,
@@ -123,7 +123,7 @@ class TestMoves:
         running = [word for word in (await world.there(machine)).values() if word != HALTED]
         assert len(running) <= 1
         second = world.driver(grace=0)
-        assert await look(second, machine) == [state]  # whoever looks, brings it to an end
+        assert await observe(second, machine) == [state]  # whoever looks, brings it to an end
         there = await world.there(machine)
         assert list(there.values()) == [state]
         assert [(f.state, f.facts["node"]) for f in await second.inventory()] == [(state, *there)]
@@ -176,7 +176,7 @@ class TestMoves:
         moving = changed(machine, spec={**machine.spec, "node": "n2"})
         (result,) = await driver.perform("migrate", [moving], "order")
         assert (result.ok, result.error) == (False, "it is no longer on: it ended while it was moved")
-        assert (result.facts["node"], await look(driver, machine)) == ("n2", [HALTED])
+        assert (result.facts["node"], await observe(driver, machine)) == ("n2", [HALTED])
 
     async def test_a_node_that_does_not_answer_gets_nothing(self, driver: LibvirtDriver, world: LibvirtWorld) -> None:
         machine = await deployed(driver, world)
@@ -185,7 +185,7 @@ class TestMoves:
         with pytest.raises(RetryableError, match="n2 does not answer") as error:
             await driver.perform("migrate", [moving], "order")
         assert not error.value.unknown
-        assert await look(driver, machine) == [RUNNING]
+        assert await observe(driver, machine) == [RUNNING]
         await world.heal()
         assert (await act(driver, "migrate", moving)).facts["node"] == "n2"
 
@@ -231,7 +231,7 @@ class TestDaemons:
             assert not error.value.unknown
         await world.heal()
         # What libvirt's test driver has is gone with its daemon: now that is an answer.
-        assert await eventually(lambda: look(driver, machine), bool) == [ABSENT]
+        assert await eventually(lambda: observe(driver, machine), bool) == [ABSENT]
         await act(driver, "destroy", machine)
         with pytest.raises(AssertionError, match="destroyed"):
             await act(driver, "deploy", machine)
@@ -245,7 +245,7 @@ class TestDaemons:
             await driver.perform("deploy", [machine], "order")
         assert error.value.unknown  # it was defined before
         monkeypatch.undo()
-        assert await look(driver, machine) == [MOVING]
+        assert await observe(driver, machine) == [TRANSITIONAL]
         assert (await act(driver, "deploy", machine)).facts["node"] == "n1"
         assert await world.there(machine) == {"n1": RUNNING}
 
@@ -275,7 +275,9 @@ class TestDaemons:
         assert 4 < time.monotonic() - began < 30
         assert not error.value.unknown  # it was still looking
         await world.heal()
-        assert await eventually(lambda: look(driver, machine), lambda states: states != [MOVING]) == [RUNNING]
+        assert await eventually(lambda: observe(driver, machine), lambda states: states != [TRANSITIONAL]) == [
+            RUNNING
+        ]
         await driver.close()
 
     async def test_the_loop_goes_on_while_a_daemon_says_nothing(
@@ -297,7 +299,7 @@ class TestDaemons:
             await partial.describe([machine])
         with pytest.raises(RetryableError, match="node n1"):
             await partial.perform("stop", [machine], "order")
-        assert await look(partial, machine, other) == [MOVING, RUNNING]
+        assert await observe(partial, machine, other) == [TRANSITIONAL, RUNNING]
         await partial.close()
 
     async def test_a_pool_that_is_away_is_no_absence(self, driver: LibvirtDriver, world: LibvirtWorld) -> None:
@@ -310,7 +312,7 @@ class TestDaemons:
         with pytest.raises(RetryableError, match="pool"):
             await driver.inventory()
         away.rename(world.folder)
-        assert await look(driver, machine) == [RUNNING]
+        assert await observe(driver, machine) == [RUNNING]
 
 
 def cut(daemon: Libvirt) -> Callable[..., None]:
@@ -330,7 +332,7 @@ class TestBorders:
         name = named(machine.token)
         stranger = f"<domain type='test'><name>{name}</name><memory>1024</memory><os><type>hvm</type></os></domain>"
         world.connection("n1").defineXML(stranger)
-        assert await look(driver, machine) == [ABSENT]
+        assert await observe(driver, machine) == [ABSENT]
         assert await driver.inventory() == []
         for verb in ("stop", "delete", "destroy"):
             await act(driver, verb, machine)
@@ -340,15 +342,15 @@ class TestBorders:
         machine = await deployed(driver, world)
         domain = world.connection("n1").lookupByName(named(machine.token))
         domain.destroy()
-        assert await look(driver, machine) == [HALTED]
+        assert await observe(driver, machine) == [HALTED]
         domain.create()
         domain.suspend()
-        assert await look(driver, machine) == [PAUSED]
+        assert await observe(driver, machine) == [PAUSED]
         await act(driver, "start", machine)
-        assert await look(driver, machine) == [RUNNING]
+        assert await observe(driver, machine) == [RUNNING]
         domain.destroy()
         domain.undefine()
-        assert await look(driver, machine) == [ABSENT]
+        assert await observe(driver, machine) == [ABSENT]
 
     async def test_a_note_that_cannot_be_read_hides_nothing_else(
         self, driver: LibvirtDriver, world: LibvirtWorld

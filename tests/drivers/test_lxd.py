@@ -19,14 +19,14 @@ from stead.bus import Bus
 from stead.controller.admission.request import Accepted
 from stead.dev.engines import Nats
 from stead.drivers import registry
-from stead.drivers.base import MOVING, PROBE, PermanentError, RetryableError, ThrottledError
+from stead.drivers.base import PROBE, TRANSITIONAL, PermanentError, RetryableError, ThrottledError
 from stead.drivers.lxd.driver import LxdDriver
 from stead.drivers.lxd.making import mark_of, name_of
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT
 from tests.action_requests import requested
-from tests.drivers.conformance import Conformance, create, known, look, until
+from tests.drivers.conformance import Conformance, create, known, observe, until
 from tests.drivers.lxd_server import Lxd, missing
 from tests.drivers.lxd_world import LxdWorld, Proxy, saying, with_verb
 from tests.drivers.lxd_world import Request as Sent
@@ -123,10 +123,10 @@ class TestCreate:
         world.proxy.lost.append(of_wait)
         with pytest.raises(RetryableError):
             await driver.perform("create", [member], "order-create")
-        assert await look(driver, member) == [MOVING]
+        assert await observe(driver, member) == [TRANSITIONAL]
         hasty = world.driver(grace=0, timeout=1)
         await asyncio.sleep(2.1)  # sleep: the time of an answer is in whole seconds
-        assert await look(hasty, member) == ["Suspended"]
+        assert await observe(hasty, member) == ["Suspended"]
         await hasty.close()
 
     async def test_it_is_made_of_what_the_spec_says(self, driver: LxdDriver, world: LxdWorld) -> None:
@@ -178,14 +178,14 @@ class TestCreate:
         member = world.member(**spec)
         with pytest.raises(PermanentError, match=message):
             await driver.perform("create", [member], "order-create")
-        assert await look(driver, member) == [ABSENT]
+        assert await observe(driver, member) == [ABSENT]
 
     async def test_what_lxd_finds_out_later_is_told_too(self, driver: LxdDriver, world: LxdWorld) -> None:
         member = world.member(spec={"wings": 2})
         (result,) = await driver.perform("create", [member], "order-create")
         assert (result.ok, result.permanent) == (False, True)
         assert "limits.wings" in result.error
-        assert await look(driver, member) == [ABSENT]
+        assert await observe(driver, member) == [ABSENT]
 
     async def test_an_error_of_lxd_is_no_reason_to_doubt_that_nothing_was_done(
         self, driver: LxdDriver, world: LxdWorld
@@ -216,7 +216,7 @@ class TestChange:
         began = time.monotonic()
         known([made], await driver.perform("suspend", [made], "order-suspend"))
         assert time.monotonic() - began >= 1
-        assert await look(driver, made) == ["Suspended"]
+        assert await observe(driver, made) == ["Suspended"]
         stops = [request.body["force"] for request in world.proxy.seen if request.verb == "suspend"]
         assert stops == [False, True]
         await driver.close()
@@ -226,8 +226,8 @@ class TestChange:
         (made,) = await create(driver, world)
         await world.become(made, "deaf")
         stopping = asyncio.create_task(driver.perform("suspend", [made], "order-suspend"))
-        await until(driver, MOVING, made)
-        assert [found.state for found in await driver.inventory()] == [MOVING]
+        await until(driver, TRANSITIONAL, made)
+        assert [found.state for found in await driver.inventory()] == [TRANSITIONAL]
         known([made], await stopping)
         await driver.close()
 
@@ -235,17 +235,17 @@ class TestChange:
         (made,) = await create(driver, world)
         await world.become(made, "slow")
         stopping = asyncio.create_task(world.change(made, "stop"))
-        await until(driver, MOVING, made)
+        await until(driver, TRANSITIONAL, made)
         known([made], await driver.perform("resume", [made], "order-resume"))
         await stopping
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
 
     async def test_what_takes_longer_than_the_call_is_not_begun(self, driver: LxdDriver, world: LxdWorld) -> None:
         (made,) = await create(driver, world)
         await world.become(made, "slow")
         hasty = world.driver(grace=0, timeout=1.2)
         stopping = asyncio.create_task(world.change(made, "stop"))
-        await until(driver, MOVING, made)
+        await until(driver, TRANSITIONAL, made)
         for _ in range(3):  # a busy machine may not even be told in time that LXD is at it
             with pytest.raises(RetryableError) as raised:
                 await hasty.perform("reboot", [made], "order-reboot")
@@ -254,7 +254,7 @@ class TestChange:
                 break
         assert "still at it" in raised.value.message
         await stopping
-        assert await look(driver, made) == ["Suspended"]
+        assert await observe(driver, made) == ["Suspended"]
         await hasty.close()
 
     @pytest.mark.parametrize(("deaf", "ways"), [(False, [False]), (True, [False, True])])
@@ -265,7 +265,7 @@ class TestChange:
             await world.become(made, "deaf")
         before = (await world.instance(made))["state"]["pid"]
         known([made], await driver.perform("reboot", [made], "order-reboot"))
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
         assert (await world.instance(made))["state"]["pid"] != before
         assert [request.body["force"] for request in world.proxy.seen if request.verb == "reboot"] == ways
         assert await world.happened("instance-restarted", made) == 1
@@ -297,9 +297,9 @@ class TestChange:
     ) -> None:
         (made,) = await create(driver, world)
         await world.change(made, "freeze")
-        assert await look(driver, made) == ["Suspended"]
+        assert await observe(driver, made) == ["Suspended"]
         known([made], await driver.perform("resume", [made], "order-resume"))
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
         await world.change(made, "freeze")
         known([made], await driver.perform("suspend", [made], "order-suspend"))
         assert (await world.instance(made))["status"] == "Stopped"
@@ -312,10 +312,10 @@ class TestChange:
         (result,) = await driver.perform("create", [member], "order-create")
         assert (result.ok, result.pending) == (True, "Running")
         began = time.monotonic()
-        assert await look(driver, member) == [MOVING]
-        looked = time.monotonic() - began
+        assert await observe(driver, member) == [TRANSITIONAL]
+        observed = time.monotonic() - began
         await until(driver, "Running", member)
-        assert looked < (time.monotonic() - began) / 2  # nobody waits for LXD to have started it
+        assert observed < (time.monotonic() - began) / 2  # nobody waits for LXD to have started it
         await driver.close()
 
 
@@ -330,15 +330,15 @@ class TestTerminate:
             await driver.perform("terminate", [made], "order-terminate")
         assert raised.value.unknown
         known([made], await driver.perform("terminate", [made], "order-terminate"))
-        assert await look(driver, made) == [ABSENT]
+        assert await observe(driver, made) == [ABSENT]
 
     async def test_it_does_not_wait_for_what_never_shuts_down(self, driver: LxdDriver, world: LxdWorld) -> None:
         (made,) = await create(driver, world)
         await world.become(made, "deaf")
         endless = asyncio.create_task(world.change(made, "stop", timeout=-1))
-        await until(driver, MOVING, made)
+        await until(driver, TRANSITIONAL, made)
         known([made], await driver.perform("terminate", [made], "order-terminate"))
-        assert await look(driver, made) == [ABSENT]
+        assert await observe(driver, made) == [ABSENT]
         await asyncio.gather(endless, return_exceptions=True)
 
     async def test_an_open_shell_is_no_move(self, driver: LxdDriver, world: LxdWorld) -> None:
@@ -347,10 +347,10 @@ class TestTerminate:
         shell = asyncio.create_task(world.ask("POST", f"{world.path(made)}/exec", json=wish))
         while not (await world.ask("GET", "/1.0/operations")).get("running"):
             await asyncio.sleep(0.02)
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
         known([made], await driver.perform("terminate", [made], "order-terminate"))
         await asyncio.gather(shell, return_exceptions=True)
-        assert await look(driver, made) == [ABSENT]
+        assert await observe(driver, made) == [ABSENT]
 
     async def test_the_mark_is_all_that_is_left(self, driver: LxdDriver, world: LxdWorld) -> None:
         (made,) = await create(driver, world)
@@ -364,38 +364,38 @@ class TestOffers:
     """What the project has, and what comes close to it."""
 
     async def test_an_alias_is_there_or_comes_close(self, driver: LxdDriver) -> None:
-        assert await driver.lacks("image", "tiny") is None
-        assert await driver.lacks("image", "tinny") == ["tiny"]
-        assert await driver.lacks("image", "something-else") == []
+        assert await driver.check_offer("image", "tiny") is None
+        assert await driver.check_offer("image", "tinny") == ["tiny"]
+        assert await driver.check_offer("image", "something-else") == []
 
     async def test_a_fingerprint_is_there_or_comes_close(self, driver: LxdDriver, world: LxdWorld) -> None:
         (image,) = await world.ask("GET", "/1.0/images")
         whole = image.rpartition("/")[2].partition("?")[0]
-        assert await driver.lacks("image", whole) is None
-        assert await driver.lacks("image", ("1" if whole[0] == "0" else "0") + whole[1:]) == [whole]
+        assert await driver.check_offer("image", whole) is None
+        assert await driver.check_offer("image", ("1" if whole[0] == "0" else "0") + whole[1:]) == [whole]
 
     async def test_a_profile_is_there_or_comes_close(self, driver: LxdDriver, world: LxdWorld) -> None:
         for name in ("small", "large"):
             await world.ask("POST", "/1.0/profiles", json={"name": name})
-        assert await driver.lacks("spec", "small") is None
-        assert await driver.lacks("spec", "smal") == ["small"]
-        assert await driver.lacks("colour", "red") is None
+        assert await driver.check_offer("spec", "small") is None
+        assert await driver.check_offer("spec", "smal") == ["small"]
+        assert await driver.check_offer("colour", "red") is None
 
     async def test_the_mark_of_what_is_gone_is_no_profile_to_choose(self, driver: LxdDriver, world: LxdWorld) -> None:
         member = world.member()
         await driver.perform("terminate", [member], "order-terminate")
         mark = mark_of(name_of("stead", member.token))
         assert mark in {p.rpartition("/")[2].partition("?")[0] for p in await world.ask("GET", "/1.0/profiles")}
-        assert await driver.lacks("spec", mark) == []
+        assert await driver.check_offer("spec", mark) == []
 
     async def test_no_answer_is_not_no(self, driver: LxdDriver, world: LxdWorld) -> None:
         await world.silence()
         with pytest.raises(RetryableError):
-            await driver.lacks("image", "tiny")
+            await driver.check_offer("image", "tiny")
         elsewhere = world.driver(project="nowhere")
         await world.heal()
         with pytest.raises(PermanentError, match="no project nowhere"):
-            await elsewhere.lacks("spec", "small")
+            await elsewhere.check_offer("spec", "small")
         await elsewhere.close()
 
 
@@ -459,9 +459,9 @@ class TestAnswers:
     async def test_an_id_that_is_wrong_does_no_harm(self, driver: LxdDriver, world: LxdWorld) -> None:
         (made,) = await create(driver, world)
         wrong = msgspec.structs.replace(made, facts={"id": "somebody-else"})
-        assert await look(driver, wrong) == ["Running"]
+        assert await observe(driver, wrong) == ["Running"]
         known([wrong], await driver.perform("suspend", [wrong], "order-suspend"))
-        assert await look(driver, made) == ["Suspended"]
+        assert await observe(driver, made) == ["Suspended"]
 
 
 class TestThroughEveryLayer:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from stead.drivers import registry
-from stead.drivers.base import MOVING, PROBE, VM, Member, PermanentError, RetryableError, ThrottledError
+from stead.drivers.base import PROBE, TRANSITIONAL, VM, Member, PermanentError, RetryableError, ThrottledError
 from stead.drivers.openstack import groups, rules
 from stead.drivers.openstack.errors import (
     REQUEST_ID_HEADER,
@@ -87,20 +87,20 @@ class TestSettings:
     ("status", "task", "word"),
     [
         ("ACTIVE", None, "Running"),
-        ("ACTIVE", "powering-off", MOVING),
+        ("ACTIVE", "powering-off", TRANSITIONAL),
         ("VERIFY_RESIZE", None, "Running"),
         ("SHUTOFF", None, "Suspended"),
-        ("SHUTOFF", "powering-on", MOVING),
+        ("SHUTOFF", "powering-on", TRANSITIONAL),
         ("SUSPENDED", None, "Suspended"),
         ("PAUSED", None, "Suspended"),
         ("SHELVED", None, "Suspended"),
         ("SHELVED_OFFLOADED", None, "Suspended"),
-        ("BUILD", "spawning", MOVING),
-        ("BUILD", None, MOVING),
-        ("REBOOT", "rebooting", MOVING),
-        ("UNKNOWN", None, MOVING),
+        ("BUILD", "spawning", TRANSITIONAL),
+        ("BUILD", None, TRANSITIONAL),
+        ("REBOOT", "rebooting", TRANSITIONAL),
+        ("UNKNOWN", None, TRANSITIONAL),
         ("ERROR", None, BROKEN),
-        ("ERROR", "deleting", MOVING),
+        ("ERROR", "deleting", TRANSITIONAL),
         ("SOMETHING_NEW", None, BROKEN),
         ("DELETED", None, ABSENT),
         ("SOFT_DELETED", None, ABSENT),
@@ -113,7 +113,7 @@ def test_the_word_for_a_state(status: str, task: str | None, word: str) -> None:
 
 def test_what_nova_cannot_see_is_no_absence() -> None:
     content = b'{"id": "i", "status": "UNKNOWN", "tenant_id": "p", "created": "2026-01-01T00:00:00Z", "links": []}'
-    assert msgspec.json.decode(content, type=Server).word == MOVING
+    assert msgspec.json.decode(content, type=Server).word == TRANSITIONAL
 
 
 @pytest.mark.parametrize(

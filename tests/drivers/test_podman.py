@@ -22,7 +22,7 @@ from stead.drivers.base import Member
 from stead.drivers.podman.driver import Config, PodmanDriver
 from stead.drivers.podman.engine import PATH, SITE, Engine
 from stead.lifecycle.rows import BROKEN
-from tests.drivers.conformance import eventually, known, look
+from tests.drivers.conformance import eventually, known, observe
 from tests.drivers.edge_conformance import READY, EdgeConformance, act, changed, furnished, make
 from tests.drivers.process_world import ProcessWorld
 from tests.drivers.system_conformance import SystemConformance
@@ -195,7 +195,7 @@ async def test_podman_restarts_what_was_up(driver: PodmanDriver, world: PodmanWo
     before = await world.running(app)
     os.kill(int(before[0].split()[1]), 9)
     await eventually(lambda: world.running(app), lambda now: now and now != before)
-    await eventually(lambda: look(driver, app), lambda states: states == [READY])
+    await eventually(lambda: observe(driver, app), lambda states: states == [READY])
 
 
 async def test_health_is_checked_by_whoever_looks(driver: PodmanDriver, world: PodmanWorld) -> None:
@@ -206,9 +206,9 @@ async def test_health_is_checked_by_whoever_looks(driver: PodmanDriver, world: P
     assert (result.ok, result.pending) == (True, READY)
     well = world.root.cluster(cluster.path).tmp / "well"
     well.touch()
-    await eventually(lambda: look(driver, app), lambda states: states == [READY])
+    await eventually(lambda: observe(driver, app), lambda states: states == [READY])
     well.unlink()
-    assert await look(driver, app) == [BROKEN]
+    assert await observe(driver, app) == [BROKEN]
     well.touch()
     known([app], await act(driver, "restore", [app]))
     (pid,) = [line.split()[1] for line in await world.running(app)]
@@ -226,7 +226,7 @@ async def test_app_that_runs_out_of_memory_says_so(driver: PodmanDriver, world: 
         settle=60,
     )
     await driver.perform("create", [app], "order")
-    await eventually(lambda: look(driver, app), lambda states: states == [BROKEN])
+    await eventually(lambda: observe(driver, app), lambda states: states == [BROKEN])
     (seen,) = await driver.describe([app])
     assert "ran out of memory" in seen.error
 

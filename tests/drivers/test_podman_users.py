@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stead.drivers.base import Member
-from tests.drivers.conformance import eventually, known, look
+from tests.drivers.conformance import eventually, known, observe
 from tests.drivers.edge_conformance import act, changed, make
 from tests.drivers.system_conformance import STABLE, respecified
 from tests.drivers.system_conformance import make as make_services
@@ -54,7 +54,7 @@ async def test_container_root_is_an_id_of_its_namespace(world: PodmanWorld, sett
     checked = world.place(service).above / "tmp" / "checked"
     assert (checked.read_text().strip(), checked.stat().st_uid) == ("0", FIRST)
     again = world.driver(**settings)
-    assert await look(again, service) == [STABLE]
+    assert await observe(again, service) == [STABLE]
     for wrong in ("root", "daemon", BLOCK, FIRST + BLOCK):
         (failed,) = await again.perform("create", [changed(plain, spec={**plain.spec, "user": wrong})], "order")
         assert (failed.ok, failed.permanent, f"user {wrong}" in failed.error) == (False, True, True)
@@ -97,7 +97,7 @@ async def test_container_of_an_earlier_version_goes_on_until_its_next_order(
     (service,) = await make_services(before, world.service(1))
     running = await world.running(service)
     driver = world.driver(**settings)
-    assert (await look(driver, service), await world.running(service)) == ([STABLE], running)
+    assert (await observe(driver, service), await world.running(service)) == ([STABLE], running)
     assert (await status(world, service))["Uid"] == ["0"] * 4
     await world.wreck(service)
     known([service], await act(driver, "create", [service]))  # it is started as it was written down
@@ -105,6 +105,6 @@ async def test_container_of_an_earlier_version_goes_on_until_its_next_order(
     new = respecified(service, 2, **world.other_spec())
     known([new], await act(driver, "update", [new]))
     assert (await status(world, service))["Uid"] == [str(FIRST)] * 4
-    await eventually(lambda: look(driver, new), lambda states: states == [STABLE])
+    await eventually(lambda: observe(driver, new), lambda states: states == [STABLE])
     await driver.close()
     await before.close()

@@ -17,14 +17,14 @@ import pytest
 
 from stead.dev.children import free_port
 from stead.drivers import registry
-from stead.drivers.base import MOVING, Member
+from stead.drivers.base import TRANSITIONAL, Member
 from stead.drivers.process import cgroups, processes
 from stead.drivers.process.driver import ProcessDriver
 from stead.drivers.process.folders import Root
 from stead.drivers.process.processes import PACKAGES, PROGRAM
 from stead.drivers.process.spec import Limits, size
 from stead.lifecycle.rows import ABSENT, BROKEN
-from tests.drivers.conformance import eventually, known, look
+from tests.drivers.conformance import eventually, known, observe
 from tests.drivers.edge_conformance import READY, EdgeConformance, act, changed, furnished, make
 from tests.drivers.process_world import ProcessWorld
 
@@ -199,7 +199,7 @@ class TestRestart:
         (app,) = await make(driver, world.app(cluster, command=says, restart=restart))
         (world.place(app).work / "go").write_text("go\n")
         await holds(lambda: not processes.has_keeper(world.place(app)))
-        assert await look(driver, app) == [state]
+        assert await observe(driver, app) == [state]
         assert await lines(driver, app, bool) == ["once"]
         assert world.processes(app) == []
 
@@ -212,7 +212,7 @@ class TestRestart:
         assert "exit code 7" in await seen(driver, BROKEN, app)
         (world.place(app).work / "well").touch()
         known([app], await act(driver, "restore", [app]))
-        assert await look(driver, app) == [READY]
+        assert await observe(driver, app) == [READY]
         await holds(lambda: len(world.processes(app)) == 1)
         assert len(world.keepers()) == 1
 
@@ -240,7 +240,7 @@ class TestHealth:
         hasty = world.driver(patience=0.2)
         (result,) = await hasty.perform("create", [app], "order")
         assert (result.ok, result.pending) == (True, READY)
-        assert await look(driver, app) == [MOVING]
+        assert await observe(driver, app) == [TRANSITIONAL]
         page = world.place(app).work / "well"
         page.touch()
         await seen(driver, READY, app)
@@ -300,7 +300,7 @@ class TestStop:
         await act(driver, "delete", [app])
         assert world.processes() == []
         assert world.keepers() == []
-        assert await look(driver, app) == [ABSENT]
+        assert await observe(driver, app) == [ABSENT]
 
     async def test_what_takes_longer_than_a_call_is_looked_at(self, world: ProcessWorld) -> None:
         driver = world.driver(timeout=4)
@@ -309,7 +309,7 @@ class TestStop:
         (app,) = await make(driver, world.app(cluster, command=deaf, stop={"grace": 3}))
         (result,) = await driver.perform("delete", [app], "order")
         assert (result.ok, result.pending) == (True, ABSENT)
-        assert await look(driver, app) == [MOVING]
+        assert await observe(driver, app) == [TRANSITIONAL]
         (refused,) = await driver.perform("delete", [cluster], "order")
         assert not refused.ok
         await seen(driver, ABSENT, app)
@@ -411,9 +411,9 @@ asyncio.run(main())
         with monkeypatch.context() as patched:
             patched.setattr(processes.Processes, "start", lambda *_: None)
             await driver.perform("create", [app], "order")
-        assert await look(driver, app) == [BROKEN]
+        assert await observe(driver, app) == [BROKEN]
         known([app], await act(driver, "create", [app]))
-        assert await look(driver, app) == [READY]
+        assert await observe(driver, app) == [READY]
 
     @pytest.mark.long
     @pytest.mark.slow
@@ -490,7 +490,7 @@ class TestWithout:
         assert world.processes(app) == []
         os.kill(world.keeper(other), signal.SIGKILL)
         await holds(lambda: world.processes() == [])
-        assert await look(driver, other) == [BROKEN]
+        assert await observe(driver, other) == [BROKEN]
         (refused,) = await driver.perform("create", [world.cluster(net="own")], "order")
         assert (refused.ok, "isolation" in refused.error) == (False, True)
         await driver.close()
@@ -592,7 +592,7 @@ async def test_delete_that_the_machine_rejects_fails_with_its_error(
         assert (result.ok, result.permanent) == (False, True)
         assert "Operation not permitted" in result.error
         assert str(place.folder) in result.error
-        assert (await look(driver, app)) == [READY]
+        assert (await observe(driver, app)) == [READY]
     finally:
         subprocess.run(["chattr", "-i", str(place.folder)], check=True)
     (result,) = await act(driver, "delete", [app])

@@ -20,14 +20,14 @@ from stead.agent.order_results import MAX_TRIES
 from stead.agent.order_work import OrderWork
 from stead.bus.messages import Order, OrderMember
 from stead.dev.children import free_port
-from stead.drivers.base import MOVING, Member, Result
+from stead.drivers.base import TRANSITIONAL, Member, Result
 from stead.drivers.process import cgroups
 from stead.drivers.process.driver import ProcessDriver
 from stead.drivers.process.keeper.program import UP
 from stead.drivers.process.processes import read
 from stead.lifecycle.rows import BROKEN
 from stead.lifecycle.snapshot import Fence
-from tests.drivers.conformance import eventually, known, look, until
+from tests.drivers.conformance import eventually, known, observe, until
 from tests.drivers.edge_conformance import act, changed, tell
 from tests.drivers.process_world import ProcessWorld
 from tests.drivers.system_conformance import STABLE, SUCCEEDED, SystemConformance, fewest, make, respecified, written
@@ -80,9 +80,9 @@ class TestCopies:
     async def test_one_that_is_started_again_is_on_its_way(self, driver: ProcessDriver, world: ProcessWorld) -> None:
         (service,) = await make(driver, world.service(2, backoff={"first": 60}))
         end(world.processes(service, 2))
-        await until(driver, MOVING, service)
+        await until(driver, TRANSITIONAL, service)
         known([service], await act(driver, "restore", [changed(service, spec={**service.spec, "count": 1})]))
-        assert await look(driver, service) == [STABLE]
+        assert await observe(driver, service) == [STABLE]
 
     async def test_a_killed_keeper_breaks_it_and_restore_heals_it(
         self, driver: ProcessDriver, world: ProcessWorld
@@ -137,7 +137,7 @@ class TestCopies:
         )
         assert sorted(f.path for f in await driver.inventory()) == sorted((one.path, other.path))
         known([one], await act(driver, "delete", [one]))
-        assert await look(driver, one, other) == ["absent", STABLE]
+        assert await observe(driver, one, other) == ["absent", STABLE]
 
 
 class TestRolling:
@@ -165,7 +165,7 @@ class TestRolling:
         (result,) = await driver.perform("update", [new], "order")
         assert (result.ok, result.again, result.pending) == (True, True, "")
         (seen,) = await driver.describe([new])
-        assert seen.state in (MOVING, BROKEN)  # whether the copy that was begun last is up by now
+        assert seen.state in (TRANSITIONAL, BROKEN)  # whether the copy that was begun last is up by now
         worst = await fewest(world, service, asyncio.create_task(act(driver, "update", [new], "order")))
         assert (worst >= 3, await tell(driver, new)) == (True, (STABLE, 2))
         await driver.close()
@@ -228,7 +228,7 @@ class TestRolling:
         """A copy that is down while it waits to be started again is replaced before any that is up."""
         (service,) = await make(driver, world.service(3, backoff={"first": 60}))
         end(world.processes(service, 3))
-        await until(driver, MOVING, service)
+        await until(driver, TRANSITIONAL, service)
         new = respecified(service, 2, **world.other_spec())
         worst = await fewest(world, service, asyncio.create_task(act(driver, "update", [new])))
         assert (worst, await tell(driver, new)) == (2, (STABLE, 2))
@@ -252,7 +252,7 @@ class TestRolling:
         new = respecified(service, 2, **{**world.other_spec(), "settle": 0.3})
         agent = agent_of(world, "update", new)
         await holds(lambda: len({*before} & {*world.processes(service)}) == 2)
-        assert await look(driver, new) == [MOVING]
+        assert await observe(driver, new) == [TRANSITIONAL]
         os.killpg(agent.pid, signal.SIGKILL)
         agent.wait()
         (seen,) = await until(driver, BROKEN, new)  # what was begun came up, and nobody goes on
@@ -304,7 +304,7 @@ class TestRolling:
         await eventually(lambda: written(driver, service), lambda told: len(told) == 2)
         (result,) = await driver.perform("delete", [service], "order")
         assert (result.ok, result.again) == (True, True)
-        assert await look(driver, service) == [MOVING]
+        assert await observe(driver, service) == [TRANSITIONAL]
         assert await until(driver, "absent", service)  # a look finds the end of it
         assert (world.processes(), world.keepers()) == ([], [])
         assert not world.place(service).above.exists()
@@ -335,7 +335,7 @@ class TestJobs:
         await holds((world.place(job).work / "go").exists)
         os.killpg(agent.pid, signal.SIGKILL)
         agent.wait()
-        assert await tell(driver, job) == (MOVING, 1)
+        assert await tell(driver, job) == (TRANSITIONAL, 1)
         (result,) = await driver.perform("run", [job], "order-run")
         assert (result.ok, result.pending) == (True, SUCCEEDED)
         (world.place(job).work / "go").write_text("x\n")
@@ -350,7 +350,7 @@ class TestJobs:
             patched.setattr("stead.drivers.process.processes.Processes.start", killed)
             with pytest.raises(Killed):
                 await driver.perform("run", [job], "order")
-        assert await look(driver, job) == [BROKEN]
+        assert await observe(driver, job) == [BROKEN]
         known([job], await act(driver, "run", [job]))
         assert (await tell(driver, job), await written(driver, job)) == ((SUCCEEDED, 1), ["ran"])
 

@@ -26,7 +26,7 @@ from stead.drivers.process.ending import end
 from stead.drivers.process.keeper.program import VERSION
 from stead.drivers.process.site import JOB
 from stead.lifecycle.rows import ABSENT, BROKEN
-from tests.drivers.conformance import eventually, known, look, until
+from tests.drivers.conformance import eventually, known, observe, until
 from tests.drivers.edge_conformance import READY, act, changed, make
 from tests.drivers.process_world import ProcessWorld
 from tests.drivers.system_conformance import STABLE, SUCCEEDED, respecified, written
@@ -176,7 +176,7 @@ class TestIds:
             (failed,) = await driver.perform(verb, [late], "order")
             assert (failed.ok, failed.permanent) == (False, True)
             assert f"all of {FIRST}-{FIRST} are taken" in failed.error
-            assert (await look(driver, late), world.processes(late)) == ([ABSENT], [])
+            assert (await observe(driver, late), world.processes(late)) == ([ABSENT], [])
         await driver.close()
 
     async def test_agent_that_is_not_root_runs_programs_as_itself(self, world: ProcessWorld) -> None:
@@ -258,7 +258,7 @@ class TestChosen:
         (service,) = await make_services(driver, world.service(1, user="root"))
         await driver.close()
         strict = world.driver(**settings)
-        assert await look(strict, service) == [STABLE]
+        assert await observe(strict, service) == [STABLE]
         os.kill(world.keeper(service), signal.SIGKILL)
         await until(strict, BROKEN, service)
         for verb in ("restore", "create"):
@@ -313,7 +313,7 @@ class TestApart:
         before = {file: file.read_bytes() for file in names}
         known([job], await act(driver, "run", [job]))
         assert await said(driver, job, lambda told: "tried" in told) == ["tried"]
-        assert await look(driver, victim) == [STABLE]
+        assert await observe(driver, victim) == [STABLE]
         assert {file: file.read_bytes() for file in names} == before
         await driver.close()
 
@@ -404,7 +404,7 @@ class TestUpgrade:
         running = world.processes(service)
         members = (service, app) if verb != "scale" else (service,)
         for member in members:
-            assert await look(driver, member) == [READY if member.kind == APP else STABLE]
+            assert await observe(driver, member) == [READY if member.kind == APP else STABLE]
             assert status(int(world.processes(member)[0].split(":")[0]))["Uid"] == ["0"] * 4
             await holds((world.place(member).work / "deep" / "file").exists)
         assert world.processes(service) == running
@@ -450,7 +450,7 @@ class TestUpgrade:
         job = world.job("echo ran")
         known([job], await act(before, "run", [job]))
         known([job], await act(driver, "run", [job]))
-        assert (await look(driver, job), await said(driver, job)) == ([SUCCEEDED], ["ran"])
+        assert (await observe(driver, job), await said(driver, job)) == ([SUCCEEDED], ["ran"])
 
 
 def facts(path: Path) -> tuple[int, int, int, int, int]:

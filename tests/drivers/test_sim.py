@@ -17,11 +17,11 @@ import msgspec
 import pytest
 
 from stead.dev.children import free_port, wait_until
-from stead.drivers.base import MOVING, Member, PermanentError, RetryableError
+from stead.drivers.base import TRANSITIONAL, Member, PermanentError, RetryableError
 from stead.drivers.sim.driver import LIMIT, SimDriver
 from stead.lifecycle.rows import ABSENT, BROKEN
 from tests.drivers.cloud import SimCloud, SimWorld
-from tests.drivers.conformance import Conformance, create, eventually, known, look, until
+from tests.drivers.conformance import Conformance, create, eventually, known, observe, until
 
 
 class TestConformance(Conformance):
@@ -73,8 +73,8 @@ class TestStates:
         await world.fault(kind="slow", seconds=3600)
         member = world.member()
         await driver.perform("create", [member], "order-create")
-        assert await look(driver, member) == [MOVING]
-        assert [found.state for found in await driver.inventory()] == [MOVING]
+        assert await observe(driver, member) == [TRANSITIONAL]
+        assert [found.state for found in await driver.inventory()] == [TRANSITIONAL]
 
     async def test_without_faults_nothing_is_pending(self, driver: SimDriver, world: SimWorld) -> None:
         (result,) = await driver.perform("create", [world.member()], "order-create")
@@ -118,11 +118,11 @@ class TestDrift:
         assert await world.drift("stop", tokens=[stopped.token]) == [stopped.facts["id"]]
         await world.drift("delete", ids=[gone.facts["id"]])
         await world.drift("break", tokens=[broken.token])
-        assert await look(driver, stopped, gone, broken) == ["Suspended", ABSENT, BROKEN]
+        assert await observe(driver, stopped, gone, broken) == ["Suspended", ABSENT, BROKEN]
         await world.drift("start", tokens=[stopped.token])
-        assert await look(driver, stopped) == ["Running"]
+        assert await observe(driver, stopped) == ["Running"]
         assert await world.drift("start", tokens=[gone.token]) == []
-        assert await look(driver, gone) == [ABSENT]
+        assert await observe(driver, gone) == [ABSENT]
 
     async def test_one_that_stopped_is_not_created_again_and_not_called_finished(
         self, driver: SimDriver, world: SimWorld
@@ -141,7 +141,7 @@ class TestDrift:
         assert (result.ok, result.permanent, result.facts) == (False, True, broken.facts)
         (result,) = await driver.perform("terminate", [broken], "order-terminate")
         assert result.ok
-        assert await look(driver, broken) == [ABSENT]
+        assert await observe(driver, broken) == [ABSENT]
 
     async def test_orphans_are_in_the_inventory_of_their_owner(self, driver: SimDriver, world: SimWorld) -> None:
         ours = await world.drift("create", count=2, tags={"owner": "stead", "path": "/ns/lost"})
@@ -382,5 +382,5 @@ class TestDriver:
         driver = world.driver(region=f"{world.region} ?&#%")
         members = [Member(path=f"/ns/{i}", token=f"{world.region}{mark}") for i, mark in enumerate(",&=?# +%\u00fc")]
         made = known(members, await driver.perform("create", members, "order"))
-        assert await look(driver, *(msgspec.structs.replace(m, facts={}) for m in made)) == ["Running"] * len(made)
+        assert await observe(driver, *(msgspec.structs.replace(m, facts={}) for m in made)) == ["Running"] * len(made)
         await driver.close()

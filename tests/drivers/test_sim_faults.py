@@ -13,7 +13,7 @@ from stead.drivers.sim.driver import SimDriver
 from stead.drivers.sim.faults import Call, CallPlan, Fail, FaultInjector, Latency, Lost, Throttle
 from stead.lifecycle.rows import ABSENT
 from tests.drivers.cloud import SimWorld
-from tests.drivers.conformance import create, eventually, look, until
+from tests.drivers.conformance import create, eventually, observe, until
 
 HERE = Call("aws", "here", "create")
 THERE = Call("aws", "there", "create")
@@ -136,7 +136,7 @@ class TestCalls:
             with pytest.raises(RetryableError) as lost:
                 await driver.perform(verb, [made], f"order-{verb}")
             assert lost.value.unknown
-            assert await look(driver, made) == [state]
+            assert await observe(driver, made) == [state]
 
     async def test_hang_does_nothing_until_the_caller_gives_up(self, world: SimWorld) -> None:
         await world.fault(kind="hang")
@@ -161,7 +161,7 @@ class TestCalls:
         await world.fault(kind="late", verb="create", seconds=3600)
         member = world.member()
         call = asyncio.create_task(driver.perform("create", [member], "order"))
-        await eventually(lambda: look(driver, member), lambda states: states == ["Running"])
+        await eventually(lambda: observe(driver, member), lambda states: states == ["Running"])
         assert not call.done()
         await world.heal()
         assert [result.ok for result in await call] == [True]
@@ -180,7 +180,7 @@ class TestCalls:
         with pytest.raises(RetryableError) as gave_up:
             await hasty.perform("create", [member], "order")
         assert gave_up.value.unknown
-        assert await look(patient, member) == [ABSENT]
+        assert await observe(patient, member) == [ABSENT]
         await world.heal()
         await until(patient, "Running", member)
         await hasty.close()
@@ -226,7 +226,7 @@ class TestCalls:
             results = await driver.perform(verb, members, f"order-{verb}")
             assert [result.ok for result in results] == [True, False, True]
             assert (results[1].permanent, results[1].error) == (permanent, f"{code}: a fault was set")
-        assert await look(driver, good, bad, fine) == ["Suspended", ABSENT, "Suspended"]
+        assert await observe(driver, good, bad, fine) == ["Suspended", ABSENT, "Suspended"]
 
 
 class TestReads:
@@ -236,7 +236,7 @@ class TestReads:
         await world.fault(kind="stale", seconds=3600)
         member = world.member()
         (result,) = await driver.perform("create", [member], "order")
-        assert await look(driver, member) == [ABSENT]
+        assert await observe(driver, member) == [ABSENT]
         assert await driver.inventory() == []
         (again,) = await driver.perform("create", [member], "order")
         assert (again.ok, again.facts) == (True, result.facts)
@@ -246,13 +246,13 @@ class TestReads:
         await world.fault(kind="stale", seconds=3600)
         await driver.perform("suspend", [stopped], "order-suspend")
         await driver.perform("terminate", [gone], "order-terminate")
-        assert await look(driver, stopped, gone) == ["Running", "Running"]
+        assert await observe(driver, stopped, gone) == ["Running", "Running"]
         (result,) = await driver.perform("reboot", [stopped], "order-reboot")
         assert "stopped" in result.error
         await driver.perform("resume", [stopped], "order-resume")
-        assert await look(driver, stopped) == ["Running"]
+        assert await observe(driver, stopped) == ["Running"]
         await driver.perform("terminate", [stopped], "order-terminate")
-        assert await look(driver, stopped) == ["Running"]
+        assert await observe(driver, stopped) == ["Running"]
 
     async def test_all_shows_in_the_end(self, driver: SimDriver, world: SimWorld) -> None:
         await world.fault(kind="stale", seconds=0.1)

@@ -15,7 +15,7 @@ from stead.drivers.base import Member, RetryableError
 from stead.drivers.libvirt.driver import LibvirtDriver
 from stead.drivers.libvirt.pool import named
 from tests.drivers import conformance, libvirt_server
-from tests.drivers.conformance import eventually, look
+from tests.drivers.conformance import eventually, observe
 from tests.drivers.datacenter_conformance import (
     DELETED,
     HALTED,
@@ -143,7 +143,7 @@ class TestGuest:
         await act(driver, "stop", machine)
         assert (world.said(machine, "GUEST-BUTTON"), await world.there(machine)) == (3, {"n1": HALTED})
         await act(driver, "delete", machine)
-        assert await look(driver, machine) == [DELETED]
+        assert await observe(driver, machine) == [DELETED]
         await act(driver, "restore", machine)
         await act(driver, "start", machine)
         await hears(world, machine, "GUEST-UP", 5)
@@ -173,7 +173,7 @@ class TestGuest:
         before = world.said(machine, "GUEST-COUNT")
         await hears(world, machine, "GUEST-COUNT", before + 2)
         world.daemons["n1"].heal()
-        assert await eventually(lambda: look(driver, machine), lambda states: states == [RUNNING])
+        assert await eventually(lambda: observe(driver, machine), lambda states: states == [RUNNING])
         await act(driver, "stop", machine)
         assert (world.said(machine, "GUEST-UP"), world.said(machine, "GUEST-BUTTON")) == (1, 1)
 
@@ -214,6 +214,6 @@ class TestGuest:
 async def seen(driver: LibvirtDriver, machine: Member) -> list[str]:
     """What a look shows, if it has an answer."""
     try:
-        return await look(driver, machine)
+        return await observe(driver, machine)
     except RetryableError:
         return []

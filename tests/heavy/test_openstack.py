@@ -21,7 +21,7 @@ from stead.drivers.openstack.driver import OpenStackDriver
 from stead.lifecycle.rows import ABSENT, BROKEN
 from stead.secrets import secret
 from tests.drivers import conformance
-from tests.drivers.conformance import Conformance, create, known, look, until
+from tests.drivers.conformance import Conformance, create, known, observe, until
 from tests.heavy.openstack.caller import READY, ActionRequest, Came
 from tests.heavy.openstack.cloud import OpenStack
 from tests.heavy.openstack.proxy import Proxy, of_lock, saying
@@ -241,7 +241,7 @@ class TestStates:
     ) -> None:
         (made,) = await create(driver, world)
         await world.act(made, "os-resetState", {"state": "error"})
-        assert await look(driver, made) == [BROKEN]
+        assert await observe(driver, made) == [BROKEN]
         for verb in ("suspend", "resume", "reboot"):
             (result,) = await driver.perform(verb, [made], "order")
             assert (result.ok, result.permanent, result.error) == (False, True, "it is ERROR")
@@ -275,7 +275,7 @@ class TestStates:
             assert (result.ok, result.permanent) == (False, False)
             assert "is locked" in result.error
         await world.act(made, "unlock")
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
 
     async def test_a_reboot_whose_answer_was_lost_is_not_repeated(
         self, driver: OpenStackDriver, world: OpenStackWorld
@@ -301,7 +301,7 @@ class TestErrors:
         with pytest.raises(RetryableError):
             await driver.perform("terminate", [made], "order")
         await world.heal()
-        assert await look(driver, made) == ["Running"]
+        assert await observe(driver, made) == ["Running"]
 
     @pytest.mark.parametrize("status", ["500 Oh", "502 Bad Gateway", "503 Service Unavailable"])
     async def test_an_error_on_their_side_leaves_open_what_was_done(
@@ -445,11 +445,11 @@ class TestNames:
         ],
     )
     async def test_near_misses(self, driver: OpenStackDriver, field: str, name: str, near: str | None) -> None:
-        said = await driver.lacks(field, name)
+        said = await driver.check_offer(field, name)
         assert said is None if near is None else said is not None and near in said
 
     async def test_what_is_like_nothing(self, driver: OpenStackDriver) -> None:
-        assert await driver.lacks("spec", "zzzzzzzz") == []
+        assert await driver.check_offer("spec", "zzzzzzzz") == []
 
 
 async def make(driver: OpenStackDriver, member: Member) -> Member:
@@ -482,14 +482,14 @@ class TestShared:
             (result,) = await driver.perform("delete", [thing], "order")
             assert not result.ok
             assert "in use" in result.error
-        assert await look(driver, network) == ["Available"]
+        assert await observe(driver, network) == ["Available"]
         found = {(f.kind, f.token): f.facts for f in await driver.inventory()}
         assert found == {(thing.kind, thing.token): thing.facts for thing in (network, group, key, vm)}
         known([vm], await driver.perform("terminate", [vm], "order"))
         await until(driver, ABSENT, vm)
         for thing in (network, group, key, network, group, key):
             known([thing], await driver.perform("delete", [thing], "order"))
-            assert await look(driver, thing) == [ABSENT]
+            assert await observe(driver, thing) == [ABSENT]
         assert await driver.inventory() == []
 
     @pytest.mark.parametrize(
@@ -504,12 +504,12 @@ class TestShared:
             assert (await make(driver, known_by_token)).facts == thing.facts
         assert [seen.facts for seen in await driver.describe(bare)] == [thing.facts for thing in things]
         assert {f.token for f in await driver.inventory()} == {thing.token for thing in things}
-        assert await look(driver, world.member(kind)) == [ABSENT]
+        assert await observe(driver, world.member(kind)) == [ABSENT]
         stranger = world.driver(owner="another")
         assert await stranger.inventory() == []
         await stranger.close()
         known([bare[0]], await driver.perform("delete", [bare[0]], "order"))
-        assert await look(driver, things[0], things[1]) == [ABSENT, "Available"]
+        assert await observe(driver, things[0], things[1]) == [ABSENT, "Available"]
 
     async def test_what_was_half_made_is_finished(self, driver: OpenStackDriver, world: OpenStackWorld) -> None:
         network = world.member("network")
@@ -518,7 +518,7 @@ class TestShared:
         with pytest.raises(RetryableError):
             await driver.perform("create", [network], "order")
         await world.heal()
-        assert await look(driver, network) == [BROKEN]
+        assert await observe(driver, network) == [BROKEN]
         made = await make(driver, network)
         subnets = world.neutron("GET", f"/subnets?network_id={made.facts['id']}")["subnets"]
         assert [(subnet["id"], subnet["cidr"]) for subnet in subnets] == [(made.facts["subnet"], "10.0.0.0/16")]
@@ -556,7 +556,7 @@ class TestShared:
         assert router["external_gateway_info"]["network_id"] == external
         known([member], await driver.perform("delete", [member], "order"))
         assert world.neutron("GET", f"/routers?project_id={world.project}")["routers"] == []
-        assert await look(driver, member) == [ABSENT]
+        assert await observe(driver, member) == [ABSENT]
 
     async def test_a_key_is_what_the_spec_says(self, driver: OpenStackDriver, world: OpenStackWorld) -> None:
         (result,) = await driver.perform("create", [world.member("sshkey")], "order")

@@ -53,7 +53,7 @@ class Chatty:
     async def inventory(self) -> list[FoundObject]:
         return []
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         return None
 
     async def close(self) -> None: ...

@@ -157,7 +157,7 @@ class Life:
         name = await self.name()
         await self.done(MACHINE, "destroy", verbs=["stop", "delete", "destroy"])
         await self.goes_through(MACHINE, "DESTROYING", "DESTROYED")
-        assert await asyncio.to_thread(self.world.look, name) == {}
+        assert await asyncio.to_thread(self.world.observe, name) == {}
         await self.goes_through(DISK, "DELETING", "DELETED")
         await self.done(DISK, "destroy")
         await self.goes_through(DISK, "DESTROYING", "DESTROYED")
@@ -218,7 +218,7 @@ class Life:
 
     async def is_on(self, node: str, state: str) -> None:
         """By libvirt's word it is on this node, in that state, and on no other; it is known to be there."""
-        assert await asyncio.to_thread(self.world.look, await self.name()) == {node: state}
+        assert await asyncio.to_thread(self.world.observe, await self.name()) == {node: state}
         assert (await self.client.resource(MACHINE)).facts["node"] == node
 
     async def has_disk(self, moving: str, state: str, count: int) -> None:

@@ -16,7 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 
 from stead.bus.messages import OrderMember, StateLine
-from stead.drivers.base import MOVING, VM, FoundObject, ObservedObject
+from stead.drivers.base import TRANSITIONAL, VM, FoundObject, ObservedObject
 from stead.lifecycle.snapshot import FIRST, Fence
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class OwnedObjects:
 def strays(found: Iterable[FoundObject], owned: OwnedObjects) -> Iterator[StateLine]:
     """Objects that carry our tag and belong to no resource on record, each under a key of its own: its token; or the
     provider's id, where there is no token, or another object has the same."""
-    settled = [one for one in found if one.state != MOVING]
+    settled = [one for one in found if one.state != TRANSITIONAL]
     tokens = Counter(one.token for one in settled)
     for one in settled:
         if owned.has(one):

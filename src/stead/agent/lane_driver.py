@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from stead.bus.invalid_messages import LogThrottle
 from stead.bus.messages import OrderMember
 from stead.drivers.base import (
-    MOVING,
     PROBE,
+    TRANSITIONAL,
     Driver,
     DriverError,
     FoundObject,
@@ -75,7 +75,7 @@ class LaneDriver:
             alike = [member for member in members if member.kind == kind]
             for batch in batches(alike, self._probe_limit(kind)):
                 observed += await self.observe_batch(batch)
-        return [each for each in observed if each.state != MOVING]
+        return [each for each in observed if each.state != TRANSITIONAL]
 
     async def observe_batch(self, members: Sequence[Member]) -> list[ObservedObject]:
         """The observed state of as many members as one call takes."""
@@ -103,9 +103,9 @@ class LaneDriver:
                 if paths:
                     log.warning("recover.started count=%d paths=%s", len(paths), ", ".join(paths[:10]))
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """The closest names to what a spec names, where the provider does not have it."""
-        return await self._ask(self.driver.lacks(field, name))
+        return await self._ask(self.driver.check_offer(field, name))
 
     async def logs(self, member: Member, lines: int, since: str) -> LogTail | None:
         """What a member wrote; None where the driver has no logs."""

@@ -72,7 +72,7 @@ class LaneRequests:
         missing: list[MissingOffer] = []
         try:
             for want in request.wanted:
-                near = await self.driver.lacks(want.field, want.name)
+                near = await self.driver.check_offer(want.field, want.name)
                 if near is not None:
                     missing.append(MissingOffer(want, near))
         except DriverError as error:

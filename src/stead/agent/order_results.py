@@ -8,7 +8,7 @@ import msgspec
 
 from stead.agent.inventory import facts_of
 from stead.bus.messages import Order, ReportKind, ReportResult
-from stead.drivers.base import MOVING, VM, DriverError, Member, ObservedObject, Result, RetryableError
+from stead.drivers.base import TRANSITIONAL, VM, DriverError, Member, ObservedObject, Result, RetryableError
 from stead.lifecycle.rows import ABSENT, BROKEN
 from stead.lifecycle.snapshot import Fence
 
@@ -95,7 +95,7 @@ def is_certain(order: Order, result: Result, observed: ObservedObject | None) ->
         return observed is None or observed.state in (result.pending, BROKEN)
     if order.verb == CREATE or order.kind != VM:
         return True
-    return observed is not None and observed.state not in (ABSENT, MOVING)
+    return observed is not None and observed.state not in (ABSENT, TRANSITIONAL)
 
 
 def _observed(observed: ObservedObject, fence: Fence) -> ReportResult:
@@ -113,7 +113,7 @@ def _outcome(result: Result, observed: ObservedObject | None, fence: Fence) -> R
     """Done; failed, where something is broken or nothing was made; or declined, where everything is as before."""
     facts = {**result.facts, **(observed.facts if observed is not None else {})}
     broken = observed is not None and observed.state == BROKEN
-    as_before = observed is not None and observed.state not in (BROKEN, ABSENT, MOVING)
+    as_before = observed is not None and observed.state not in (BROKEN, ABSENT, TRANSITIONAL)
     why = (observed.error if observed is not None else "") or "the provider accepted it, and it is broken"
     failed: ReportKind = "declined" if as_before else "failed"
     return ReportResult(

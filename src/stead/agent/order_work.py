@@ -22,8 +22,8 @@ from stead.agent.order_results import (
 from stead.agent.retry_budget import RetryBudget, give_up_at
 from stead.bus.messages import Order, ReportResult
 from stead.drivers.base import (
-    MOVING,
     PROBE,
+    TRANSITIONAL,
     VM,
     DriverError,
     Member,
@@ -219,7 +219,7 @@ class OrderExecution:
                 if each.state == ABSENT and each.path in missed:
                     missed[each.path] += 1
                 doubtful = each.state == ABSENT and missed.get(each.path, MAX_MISSES) < MAX_MISSES
-                if each.state != MOVING and not doubtful:
+                if each.state != TRANSITIONAL and not doubtful:
                     settled.append(each)
             over = {each.path for each in settled}
             left = [member for member in left if member.path not in over]

@@ -27,7 +27,7 @@ from msgspec import Struct
 VM = "vm"
 """The kind that every driver makes."""
 
-MOVING = "moving"
+TRANSITIONAL = "moving"
 """What a look says of an object on its way from one state to another: look again. It is never reported as seen."""
 
 PROBE = "probe"
@@ -71,7 +71,7 @@ class ObservedObject(Struct, frozen=True, kw_only=True):
 
     path: str
     state: str
-    """The lifecycle's word for it, `absent`, `broken`, or `MOVING`.
+    """The lifecycle's word for it, `absent`, `broken`, or `TRANSITIONAL`.
 
     One `absent` is one look that missed it: a provider may be slow to show what it has made."""
     facts: Mapping[str, Any] = {}
@@ -130,7 +130,7 @@ class Driver(Protocol):
     async def inventory(self) -> list[FoundObject]:
         """Everything that is there and carries our tag."""
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """None where the place has what a VM's spec names in that field, `spec` or `image`, or where only trying
         tells; otherwise the names that come closest to it, the best first. It changes nothing."""
 

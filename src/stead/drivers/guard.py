@@ -80,9 +80,9 @@ class Guarded:
         """As the driver does it."""
         return in_order(await _clean(self.driver.inventory()))
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """As the driver does it."""
-        return await _clean(self.driver.lacks(field, name))
+        return await _clean(self.driver.check_offer(field, name))
 
     async def recover(self) -> list[str]:
         """As the driver does it, where it can."""

@@ -136,9 +136,9 @@ class Ec2Driver:
         """One kind after the other. What is part of a network is not listed for itself."""
         return [found for kind in self._kinds.values() for found in await kind.inventory()]
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """By the lists of instance types and images."""
-        return await self._offers.lacks(field, name)
+        return await self._offers.check_offer(field, name)
 
     async def close(self) -> None:
         """Let the threads go."""

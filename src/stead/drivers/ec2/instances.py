@@ -84,7 +84,7 @@ class Instances:
 
     async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """One call for those whose id is known, and one by tag for those who have none or are not there by it."""
-        there = await self._look(self._calls.task(), members)
+        there = await self._observe(self._calls.task(), members)
         return [_seen(member, instance) for member, instance in zip(members, there, strict=True)]
 
     async def inventory(self) -> list[FoundObject]:
@@ -144,7 +144,7 @@ class Instances:
         except RejectedError as error:
             if error.code == REMOVED:
                 # Some instance of the launch was terminated; there may be others.
-                there = await self._look(task, part.members)
+                there = await self._observe(task, part.members)
                 return [rules.launched(m, i) if i else _removed(m) for m, i in zip(part.members, there, strict=True)]
             return [rules.refused(member, "", error.message) for member in part.members]
         by_index = {instance.ami_launch_index: instance for instance in made}
@@ -163,7 +163,7 @@ class Instances:
             if error.code != MISMATCH or not named(part.members[0].spec["image"]):
                 raise
             # The name may have got a newer image since an earlier attempt: what that one took is asked for again.
-            there = [i for i in await self._look(task, part.members) if i is not None and i.image_id]
+            there = [i for i in await self._observe(task, part.members) if i is not None and i.image_id]
             if not there or there[0].image_id == part.parameters["ImageId"]:
                 raise
         same = {**part.parameters, "ImageId": there[0].image_id}
@@ -173,7 +173,7 @@ class Instances:
         """Every round either ends it or leaves out a member at least."""
         ids = [member.facts.get("id", "") for member in members]
         if not all(ids):
-            there = await self._look(task, members)
+            there = await self._observe(task, members)
             ids = [id or (i.instance_id if i else "") for id, i in zip(ids, there, strict=True)]
         results = [None if id else rules.missing(verb, m) for m, id in zip(members, ids, strict=True)]
         while open_ := [n for n, result in enumerate(results) if result is None]:
@@ -183,7 +183,7 @@ class Instances:
             except RejectedError as error:
                 if error.code not in SOME:
                     raise
-                there = await self._look(task, [members[n] for n in open_])
+                there = await self._observe(task, [members[n] for n in open_])
                 for n, instance in zip(open_, there, strict=True):
                     results[n] = rules.settled(verb, members[n], instance)
                     if instance is not None:
@@ -210,7 +210,7 @@ class Instances:
         for n in named:
             results[n] = rules.refused(members[n], ids[n], error.message, permanent=not moved)
 
-    async def _look(self, task: Task, members: Sequence[Member]) -> list[Instance | None]:
+    async def _observe(self, task: Task, members: Sequence[Member]) -> list[Instance | None]:
         """What is there of each member, by id or, failing that, by its place in its launch, or by token."""
         by_id: dict[str, Instance] = {}
         if ids := {id for member in members if (id := member.facts.get("id"))}:

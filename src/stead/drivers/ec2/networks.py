@@ -31,7 +31,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Result, RetryableError
+from stead.drivers.base import TRANSITIONAL, FoundObject, Member, ObservedObject, Result, RetryableError
 from stead.drivers.ec2 import shared
 from stead.drivers.ec2.calls import Task
 from stead.drivers.ec2.errors import RejectedError
@@ -115,7 +115,7 @@ class Network(Struct, kw_only=True):
     def word(self) -> str:
         """The lifecycle's word for its state."""
         if self.vpc.state != "available" or (self.subnet and self.subnet.state != "available"):
-            return MOVING
+            return TRANSITIONAL
         done = self.subnet and self.subnet.map_public_ip_on_launch and self.gateway and self.routed
         return AVAILABLE if done else BROKEN
 
@@ -135,7 +135,7 @@ class Networks(shared.Shared):
 
     async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """By id and, for those that are not found so, by token; then all that belongs to them at once."""
-        there = await self._look(self._calls.task(), members)
+        there = await self._observe(self._calls.task(), members)
         return [
             ObservedObject(path=m.path, state=found[0].word, facts=found[0].facts)
             if found
@@ -155,7 +155,7 @@ class Networks(shared.Shared):
             cidr = str(ip_network(member.spec.get("cidr") or CIDR, strict=False))  # as EC2 will show it
         except ValueError as error:
             return self._failed(member, member.facts, f"the cidr of the spec makes no sense: {error}")
-        (there,) = await self._look(task, [member])
+        (there,) = await self._observe(task, [member])
         for surplus in there[1:]:
             with suppress(RejectedError):  # then it stays for the inventory to show
                 await self._remove(task, surplus)
@@ -172,15 +172,17 @@ class Networks(shared.Shared):
                     "EC2 does not know yet what it has made", unknown=True, detail=error.message
                 ) from error
             return self._failed(member, network.facts, error.message)
-        (there,) = await self._look(task, [msgspec.structs.replace(member, facts=network.facts)])
+        (there,) = await self._observe(task, [msgspec.structs.replace(member, facts=network.facts)])
         word = there[0].word if there else BROKEN
         if word == BROKEN:
             raise RetryableError("EC2 does not show yet what it has made", unknown=True, detail=network.vpc.vpc_id)
-        return Result(path=member.path, ok=True, pending=AVAILABLE if word == MOVING else "", facts=there[0].facts)
+        return Result(
+            path=member.path, ok=True, pending=AVAILABLE if word == TRANSITIONAL else "", facts=there[0].facts
+        )
 
     async def delete(self, task: Task, member: Member) -> bool:
         """All that there is of it. It begins with the subnet, which EC2 keeps while there are instances in it."""
-        (there,) = await self._look(task, [member])
+        (there,) = await self._observe(task, [member])
         for network in there:
             await self._remove(task, network)
         loose = await self._loose(task, member)
@@ -232,7 +234,7 @@ class Networks(shared.Shared):
             await self._drop(task, "delete_internet_gateway", InternetGatewayId=network.gateway)
         await self._drop(task, "delete_vpc", VpcId=vpc)
 
-    async def _look(self, task: Task, members: Sequence[Member]) -> list[list[Network]]:
+    async def _observe(self, task: Task, members: Sequence[Member]) -> list[list[Network]]:
         """What is there of each member, the best first: there is one, or none, save in rare moments."""
         ids = {id for member in members if (id := member.facts.get("id"))}
         vpcs = await self._vpcs(task, f"tag:{TOKEN_TAG}", sorted({member.token for member in members}))

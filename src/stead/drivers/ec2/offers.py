@@ -49,7 +49,7 @@ class Offers:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """What comes close to a name that the region does not have; None where it has it, or only trying tells."""
         task = self._calls.task()
         if field == "spec":

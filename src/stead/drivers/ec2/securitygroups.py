@@ -58,7 +58,7 @@ class SecurityGroups(shared.Shared):
 
     async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """By id and, for those that are not found so, by token."""
-        there = await self._look(self._calls.task(), members)
+        there = await self._observe(self._calls.task(), members)
         return [
             ObservedObject(path=m.path, state=_word(m.spec, found[0]), facts={"id": found[0].group_id})
             if found
@@ -107,7 +107,7 @@ class SecurityGroups(shared.Shared):
 
     async def delete(self, task: Task, member: Member) -> bool:
         """EC2 keeps a group that is in use, and says so."""
-        (there,) = await self._look(task, [member])
+        (there,) = await self._observe(task, [member])
         for group in there:
             await self._drop(task, "delete_security_group", GroupId=group.group_id)
         return bool(there)
@@ -124,7 +124,7 @@ class SecurityGroups(shared.Shared):
             if error.code != "InvalidPermission.Duplicate":
                 raise
 
-    async def _look(self, task: Task, members: Sequence[Member]) -> list[list[Group]]:
+    async def _observe(self, task: Task, members: Sequence[Member]) -> list[list[Group]]:
         """What is there of each member."""
         ids = {id for member in members if (id := member.facts.get("id"))}
         tokens = sorted({member.token for member in members})

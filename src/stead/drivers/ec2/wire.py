@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, Member
+from stead.drivers.base import TRANSITIONAL, Member
 from stead.lifecycle.rows import ABSENT
 
 OWNER_TAG = "stead:owner"
@@ -28,11 +28,11 @@ TERMINATING = ("shutting-down", "terminated")
 AVAILABLE = "Available"
 """The lifecycle's word for what VMs share, where a VM runs."""
 WORDS = {
-    "pending": MOVING,
+    "pending": TRANSITIONAL,
     "running": "Running",
-    "stopping": MOVING,
+    "stopping": TRANSITIONAL,
     "stopped": "Suspended",
-    "shutting-down": MOVING,
+    "shutting-down": TRANSITIONAL,
     "terminated": ABSENT,
 }
 """The lifecycle's words for the states of an instance."""

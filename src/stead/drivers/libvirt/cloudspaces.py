@@ -11,7 +11,15 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
+from stead.drivers.base import (
+    TRANSITIONAL,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+)
 from stead.drivers.libvirt import definitions, marks, spec
 from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.marks import Mark
@@ -57,7 +65,7 @@ class Cloudspaces:
                 self._everywhere(call, lambda node: _lead(node, name, mark, anew, call))
         return Result(path=member.path, ok=True, facts={"id": name})
 
-    def look(self, member: Member, call: Call) -> ObservedObject:
+    def observe(self, member: Member, call: Call) -> ObservedObject:
         """How one cloudspace is, by the nodes that have it."""
         name = name_of(member)
         try:
@@ -66,7 +74,7 @@ class Cloudspaces:
         except NoAnswer:
             raise
         except RetryableError:
-            return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
+            return ObservedObject(path=member.path, state=TRANSITIONAL)  # somebody is at it
         if not found:
             if silence is not None:
                 raise silence
@@ -80,7 +88,7 @@ class Cloudspaces:
         there: dict[str, dict[str, tuple[bool, Mark]]] = {}
         for node in self._in_use():
             for name in filter(is_ours, node.ask(call, _names)):
-                if (sight := _look(node, name, call)) is not None:
+                if (sight := _observe(node, name, call)) is not None:
                     there.setdefault(name, {})[node.name] = sight
         found = []
         for name, sights in there.items():
@@ -125,7 +133,7 @@ class Cloudspaces:
         found, silence = {}, None
         for node in self._in_use():
             try:
-                if (sight := _look(node, name, call)) is not None:
+                if (sight := _observe(node, name, call)) is not None:
                     found[node.name] = sight
             except NoAnswer as error:
                 silence = error
@@ -160,7 +168,7 @@ def _word(active: bool, mark: Mark) -> str:
     return mark.state or BROKEN
 
 
-def _look(node: Node, name: str, call: Call) -> tuple[bool, Mark] | None:
+def _observe(node: Node, name: str, call: Call) -> tuple[bool, Mark] | None:
     there = node.find(call, lambda c: _sight(c.networkLookupByName(name)))
     mark = marks.read(there[1]) if there is not None else None
     return None if there is None or mark is None else (there[0], mark)
@@ -174,14 +182,17 @@ def _lead(node: Node, name: str, mark: Mark, anew: bool, call: Call) -> None:
     """Defined with that mark, and active if it says nothing against it.
 
     The definition comes first: whoever is put aside is not started again by a node that restarts."""
-    there = _look(node, name, call)
+    there = _observe(node, name, call)
     active = there is not None and there[0]
     if there is None or there[1] != mark or active == bool(mark.state):
         node.act(call, lambda c: c.networkDefineXML(_definition(name, mark)))
     if active and (mark.state or anew):
         node.act(call, lambda c: c.networkLookupByName(name).destroy())
         active = False
-        if _look(node, name, call) != (False, mark):  # the test driver does not take over what was defined meanwhile
+        if _observe(node, name, call) != (
+            False,
+            mark,
+        ):  # the test driver does not take over what was defined meanwhile
             node.act(call, lambda c: c.networkDefineXML(_definition(name, mark)))
     if not active and not mark.state:
         node.act(call, lambda c: c.networkLookupByName(name).create())
@@ -189,7 +200,7 @@ def _lead(node: Node, name: str, mark: Mark, anew: bool, call: Call) -> None:
 
 
 def _remove(node: Node, name: str, call: Call) -> None:
-    there = _look(node, name, call)
+    there = _observe(node, name, call)
     if there is None:
         return
     if there[0]:

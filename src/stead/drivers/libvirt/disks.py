@@ -11,7 +11,15 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
+from stead.drivers.base import (
+    TRANSITIONAL,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+)
 from stead.drivers.libvirt import machines, spec, volumes
 from stead.drivers.libvirt.attaching import Attaching
 from stead.drivers.libvirt.domains import Domain
@@ -64,7 +72,7 @@ class Disks:
             machine = self._lead(verb, name, note, member, call)
         return Result(path=member.path, ok=True, facts=_facts(name, machine))
 
-    def look(self, member: Member, call: Call) -> ObservedObject:
+    def observe(self, member: Member, call: Call) -> ObservedObject:
         """How one disk is."""
         name = name_of(member)
         try:
@@ -76,7 +84,7 @@ class Disks:
         except NoAnswer:
             raise
         except RetryableError:
-            return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
+            return ObservedObject(path=member.path, state=TRANSITIONAL)  # somebody is at it
         return ObservedObject(
             path=member.path, state=state, facts=_facts(name, machine), revision=note.revision, error=error
         )
@@ -93,7 +101,7 @@ class Disks:
             except NoAnswer:
                 raise
             except RetryableError:
-                state, machine = MOVING, ""
+                state, machine = TRANSITIONAL, ""
             found.append(
                 FoundObject(
                     id=name, token=note.token, state=state, path=note.path, facts=_facts(name, machine), kind=KIND

@@ -14,7 +14,7 @@ import libvirt
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, DriverError, PermanentError, RetryableError
+from stead.drivers.base import TRANSITIONAL, DriverError, PermanentError, RetryableError
 from stead.drivers.libvirt import marks
 from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.marks import PREFIX, SPACE, Mark
@@ -31,15 +31,15 @@ _WORDS = {
     libvirt.VIR_DOMAIN_BLOCKED: RUNNING,
     libvirt.VIR_DOMAIN_PAUSED: PAUSED,
     libvirt.VIR_DOMAIN_PMSUSPENDED: PAUSED,
-    libvirt.VIR_DOMAIN_SHUTDOWN: MOVING,
+    libvirt.VIR_DOMAIN_SHUTDOWN: TRANSITIONAL,
     libvirt.VIR_DOMAIN_SHUTOFF: HALTED,
     libvirt.VIR_DOMAIN_CRASHED: BROKEN,
 }
 """The lifecycle's words for the states of a domain."""
 
 _PAUSED = {
-    libvirt.VIR_DOMAIN_PAUSED_SHUTTING_DOWN: MOVING,
-    libvirt.VIR_DOMAIN_PAUSED_STARTING_UP: MOVING,
+    libvirt.VIR_DOMAIN_PAUSED_SHUTTING_DOWN: TRANSITIONAL,
+    libvirt.VIR_DOMAIN_PAUSED_STARTING_UP: TRANSITIONAL,
     libvirt.VIR_DOMAIN_PAUSED_IOERROR: BROKEN,
     libvirt.VIR_DOMAIN_PAUSED_CRASHED: BROKEN,
 }
@@ -80,7 +80,7 @@ class Domain:
         if state[0] == libvirt.VIR_DOMAIN_PAUSED:
             word = _PAUSED.get(state[1], PAUSED)
             if state[1] in _AT_WORK and self.is_busy(call):
-                word = MOVING
+                word = TRANSITIONAL
         if word == BROKEN:
             error = (
                 "libvirt says that it has crashed" if state[0] != libvirt.VIR_DOMAIN_PAUSED else "its disk has errors"

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from stead.drivers import settings
 from stead.drivers.base import (
-    MOVING,
     PROBE,
+    TRANSITIONAL,
     VM,
     FoundObject,
     Member,
@@ -51,7 +51,7 @@ class Keeper(Protocol):
     def do(self, verb: str, member: Member, order: str, call: Call) -> Result:
         """Do it to one member."""
 
-    def look(self, member: Member, call: Call) -> ObservedObject:
+    def observe(self, member: Member, call: Call) -> ObservedObject:
         """How one member is."""
 
     def all(self, call: Call) -> list[FoundObject]:
@@ -123,7 +123,7 @@ class LibvirtDriver:
         if not members:
             return []
         check_batch(self, PROBE, members)
-        return await self._off_loop(lambda call: self._look(members, call))
+        return await self._off_loop(lambda call: self._observe(members, call))
 
     async def inventory(self) -> list[FoundObject]:
         """On all nodes, and in the pool."""
@@ -131,7 +131,7 @@ class LibvirtDriver:
             lambda call: [found for each in self._keepers.values() for found in each.all(call)]
         )
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """Only trying tells."""
         return None
 
@@ -140,17 +140,17 @@ class LibvirtDriver:
         self._threads.shutdown(wait=False)
         await asyncio.to_thread(self._nodes.close)
 
-    def _look(self, members: Sequence[Member], call: Call) -> list[ObservedObject]:
+    def _observe(self, members: Sequence[Member], call: Call) -> list[ObservedObject]:
         keeper = self._keepers[members[0].kind]
         seen: list[ObservedObject] = []
         silence: NoAnswer | None = None
         silent = 0
         for member in members:
             try:
-                seen.append(keeper.look(member, call))
+                seen.append(keeper.observe(member, call))
             except NoAnswer as error:
                 silence, silent = error, silent + 1
-                seen.append(ObservedObject(path=member.path, state=MOVING))
+                seen.append(ObservedObject(path=member.path, state=TRANSITIONAL))
         if silence is not None and silent == len(members):
             raise silence
         return seen

@@ -46,7 +46,7 @@ class Hosts:
             self._pool.write(NOTES, node.name, note)
             return Result(path=member.path, ok=True, facts={"id": node.name})
 
-    def look(self, member: Member, call: Call) -> ObservedObject:
+    def observe(self, member: Member, call: Call) -> ObservedObject:
         """Whether it answers."""
         node = self._nodes.get(_named(member))
         if node is None or self._pool.is_out(node.name):

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import msgspec
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
+from stead.drivers.base import (
+    TRANSITIONAL,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+)
 from stead.drivers.libvirt import spec, volumes
 from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.nodes import Call
@@ -55,7 +63,7 @@ class Images:
                 self._pool.write(NOTES, name, msgspec.structs.replace(note, mark=mark))
         return Result(path=member.path, ok=True, facts={"id": name})
 
-    def look(self, member: Member, call: Call) -> ObservedObject:
+    def observe(self, member: Member, call: Call) -> ObservedObject:
         """How one image is."""
         name = name_of(member)
         try:
@@ -64,7 +72,7 @@ class Images:
         except NoAnswer:
             raise
         except RetryableError:
-            return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
+            return ObservedObject(path=member.path, state=TRANSITIONAL)  # somebody is at it
         if note is None:
             return ObservedObject(path=member.path, state=ABSENT)
         state, error = self._word(name, note)

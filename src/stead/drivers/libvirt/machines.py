@@ -13,7 +13,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, PermanentError, Result, RetryableError
+from stead.drivers.base import (
+    TRANSITIONAL,
+    FoundObject,
+    Member,
+    ObservedObject,
+    PermanentError,
+    Result,
+    RetryableError,
+)
 from stead.drivers.libvirt import definitions, domains, spec, volumes
 from stead.drivers.libvirt.domains import DELETED, HALTED, PAUSED, RUNNING, Domain
 from stead.drivers.libvirt.errors import NoAnswer
@@ -77,7 +85,7 @@ class Machines:
             pending = self._deeds[verb](domain, member, call)
             return Result(path=member.path, ok=True, pending=pending, facts=facts(name, domain))
 
-    def look(self, member: Member, call: Call) -> ObservedObject:
+    def observe(self, member: Member, call: Call) -> ObservedObject:
         """How one machine is."""
         name = name_of(member)
         note = self._pool.note(NOTES, name)
@@ -91,7 +99,7 @@ class Machines:
         except NoAnswer:
             raise
         except RetryableError:
-            return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
+            return ObservedObject(path=member.path, state=TRANSITIONAL)  # somebody is at it
         return ObservedObject(
             path=member.path,
             state=state,
@@ -108,7 +116,7 @@ class Machines:
                 domain, note = domains.find(call, node, name), self._pool.readable(NOTES, name)
                 if domain is None or (note is not None and note.node != node.name):
                     continue
-                state = MOVING if note is not None and note.to else self._word(domain, call)[0]
+                state = TRANSITIONAL if note is not None and note.to else self._word(domain, call)[0]
                 if state != ABSENT:
                     mark, told = domain.mark, facts(name, domain)
                     found.append(
@@ -292,7 +300,7 @@ class Machines:
         sight = domain.sight(call)
         if sight is None:
             raise PermanentError(GONE)
-        if sight.state == MOVING:
+        if sight.state == TRANSITIONAL:
             raise RetryableError("it is on its way")
         if sight.state not in (RUNNING, PAUSED):
             raise PermanentError(sight.error or OFF)
@@ -313,7 +321,7 @@ class Machines:
             and domain.mark.fresh
             and time.time() - int(domain.mark.fresh) < self._config.timeout
         ):
-            return MOVING, ""
+            return TRANSITIONAL, ""
         return sight.state, sight.error
 
 

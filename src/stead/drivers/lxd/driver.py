@@ -134,7 +134,7 @@ class LxdDriver:
                 for instance in ours
             ]
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """By the project's profiles, and by the aliases and fingerprints of its images."""
         async with self._call() as call:
             await self._check_project(call)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import MOVING
+from stead.drivers.base import TRANSITIONAL
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 OWNER = "user.stead.owner"
@@ -29,7 +29,7 @@ WORDS = {
     # Nobody here freezes. Who did so by hand has an instance that does not run and keeps its disk, and `resume` leads
     # out of it; called moving, it would never be reported.
     FROZEN: "Suspended",
-    **dict.fromkeys(("Pending", "Starting", "Stopping", "Aborting", "Freezing", "Thawed"), MOVING),
+    **dict.fromkeys(("Pending", "Starting", "Stopping", "Aborting", "Freezing", "Thawed"), TRANSITIONAL),
     "Error": BROKEN,
 }
 """The lifecycle's words for the states of an instance."""
@@ -112,9 +112,9 @@ def word(instance: Instance | None, under_way: bool, now: datetime, longest_call
     lasts. After that nobody is left who would start it, and it is what it is: there, and stopped.
     """
     if under_way:
-        return MOVING
+        return TRANSITIONAL
     if instance is None:
         return ABSENT
     if never_started(instance) and now - instance.created_at < timedelta(seconds=longest_call):
-        return MOVING
+        return TRANSITIONAL
     return WORDS.get(instance.status, BROKEN)

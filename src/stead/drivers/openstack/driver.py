@@ -82,7 +82,7 @@ class OpenStackDriver:
         if not members:
             return []
         task, kind = self._calls.task(), members[0].kind
-        return await (self._servers if kind == VM else self._shared[kind]).look(task, members)
+        return await (self._servers if kind == VM else self._shared[kind]).observe(task, members)
 
     async def inventory(self) -> list[FoundObject]:
         """Kind by kind, and page by page."""
@@ -91,11 +91,11 @@ class OpenStackDriver:
             found += await shared.found(self._calls.task())
         return found
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """Flavors and images are listed."""
         if field not in ("spec", "image"):
             return None
-        return await self._names.lacks(self._calls.task(), field, name)
+        return await self._names.check_offer(self._calls.task(), field, name)
 
     async def close(self) -> None:
         """Let the threads go."""

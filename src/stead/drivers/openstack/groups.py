@@ -67,7 +67,7 @@ class Groups:
             )
         return Result(path=member.path, ok=True)
 
-    async def look(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
+    async def observe(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of each."""
         groups = await self._things.ours(task, "security_groups")
         there = [(member, neutron.pick(member, groups)) for member in members]

@@ -77,7 +77,7 @@ class Keys:
                 return Result(path=member.path, ok=False, facts=_facts(name), error=error.message)
         return Result(path=member.path, ok=True)
 
-    async def look(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
+    async def observe(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of each."""
         there = {pair.name for pair in await self._list(task)}
         return [self._seen(member, there) for member in members]

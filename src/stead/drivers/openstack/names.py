@@ -68,7 +68,7 @@ class Names:
         """Ask again for every name."""
         self._known.clear()
 
-    async def lacks(self, task: Task, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, task: Task, field: str, name: str) -> list[str] | None:
         """The names that come closest to one that is not there; None, if it is there."""
         there = await self._list(task, "flavor" if field == "spec" else "image", "")
         if any(name in (one.id, one.name) for one in there):

@@ -72,7 +72,7 @@ class Networks:
             return Result(path=member.path, ok=False, facts=facts, error=error.message, permanent=error.status != 409)
         return Result(path=member.path, ok=True)
 
-    async def look(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
+    async def observe(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of each. Without a subnet it is half made."""
         networks = await self._things.ours(task, "networks")
         subnets = await self._things.ours(task, "subnets")

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, Member, Result
+from stead.drivers.base import TRANSITIONAL, Member, Result
 from stead.drivers.openstack.wire import RUNNING, SUSPENDED, Server
 from stead.lifecycle.rows import ABSENT
 
@@ -52,7 +52,7 @@ def settled(verb: Verb, member: Member, server: Server | None) -> Result | None:
         return failed(member, "" if server is None else server.id, NOT_THERE)
     if not verb.repeats and ENDING.get(server.task or "", server.word) == verb.end:
         return accepted(member, server.id, "" if server.word == verb.end else verb.end)
-    if server.word == MOVING:
+    if server.word == TRANSITIONAL:
         # What is on its way may be ready for the verb when it has arrived.
         return failed(member, server.id, f"it is {server.task or server.status}", permanent=False)
     if server.status not in verb.actions:

@@ -90,7 +90,7 @@ class Servers:
 
     async def act(self, task: Task, verb: rules.Verb, member: Member) -> Result:
         """A look, and what follows from it."""
-        (server,) = await self._look(task, [member])
+        (server,) = await self._observe(task, [member])
         result = rules.settled(verb, member, server)
         if result is not None or server is None:
             return result or rules.failed(member, "", rules.NOT_THERE)
@@ -101,7 +101,7 @@ class Servers:
             if error.status not in (404, 409):
                 return rules.failed(member, server.id, error.message)
             # Something happened to it since the look.
-            (now,) = await self._look(task, [member])
+            (now,) = await self._observe(task, [member])
             again = rules.failed(member, server.id, error.message, permanent=False)
             return rules.settled(verb, member, now) or again
         return rules.accepted(member, server.id, verb.end)
@@ -109,7 +109,7 @@ class Servers:
     async def terminate(self, task: Task, member: Member) -> Result:
         """Its token is spent first: whatever happens then, it is not made again."""
         await Lock(self._calls, task, self._owner, member.token).spend()
-        (server,) = await self._look(task, [member])
+        (server,) = await self._observe(task, [member])
         if server is None:
             return rules.gone(member)
         if not server.going:
@@ -120,9 +120,9 @@ class Servers:
                     return rules.failed(member, server.id, error.message, permanent=error.status != 409)
         return rules.accepted(member, server.id, ABSENT)
 
-    async def look(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
+    async def observe(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of each."""
-        there = await self._look(task, members)
+        there = await self._observe(task, members)
         return [_seen(member, server) for member, server in zip(members, there, strict=True)]
 
     async def found(self, task: Task) -> list[FoundObject]:
@@ -173,7 +173,7 @@ class Servers:
     async def _by_token(self, task: Task, member: Member) -> Server | None:
         return (await self._tagged(task, [member])).get(member.token)
 
-    async def _look(self, task: Task, members: Sequence[Member]) -> list[Server | None]:
+    async def _observe(self, task: Task, members: Sequence[Member]) -> list[Server | None]:
         """By one list for all, and one question for each that has an id and is not listed: there Nova also tells of
         what it cannot see at the moment, which lists leave out."""
         by_token: dict[str, Server] = {}

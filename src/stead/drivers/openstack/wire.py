@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import msgspec
 from msgspec import Struct, field
 
-from stead.drivers.base import MOVING, Member
+from stead.drivers.base import TRANSITIONAL, Member
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 OWNER = "stead-owner"
@@ -35,10 +35,10 @@ WORDS = {
     # Nobody here does the following. Who did so by hand has a server that does not run and keeps its disk, and
     # `resume` leads out of each.
     **dict.fromkeys(("SUSPENDED", "PAUSED", "SHELVED", "SHELVED_OFFLOADED"), SUSPENDED),
-    **dict.fromkeys(("BUILD", "REBOOT", "HARD_REBOOT", "PASSWORD", "REBUILD", "RESIZE"), MOVING),
-    **dict.fromkeys(("REVERT_RESIZE", "MIGRATING"), MOVING),
+    **dict.fromkeys(("BUILD", "REBOOT", "HARD_REBOOT", "PASSWORD", "REBUILD", "RESIZE"), TRANSITIONAL),
+    **dict.fromkeys(("REVERT_RESIZE", "MIGRATING"), TRANSITIONAL),
     # Nova cannot see that part of the cloud at the moment. That is no answer, and so nothing is reported.
-    "UNKNOWN": MOVING,
+    "UNKNOWN": TRANSITIONAL,
     "ERROR": BROKEN,
     "RESCUE": BROKEN,
     "DELETED": ABSENT,
@@ -60,7 +60,7 @@ class Server(Struct, frozen=True, kw_only=True):
     def word(self) -> str:
         """The lifecycle's word for it."""
         if self.task is not None and self.status not in ("DELETED", "SOFT_DELETED"):
-            return MOVING
+            return TRANSITIONAL
         return WORDS.get(self.status, BROKEN)
 
     @property

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, field
 
-from stead.drivers.base import MOVING, LogTail, PermanentError, RetryableError
+from stead.drivers.base import TRANSITIONAL, LogTail, PermanentError, RetryableError
 from stead.drivers.podman.engine import DIGEST, PATH, SITE, TOKEN, Container, Engine, minded
 from stead.drivers.process import spec
 from stead.drivers.process.folders import App, Wanted
@@ -121,12 +121,12 @@ class Containers:
         """All containers of the site."""
         return self._engine.all(self._root.mark)
 
-    def look(self, place: App, wanted: Wanted, view: object = None) -> Sight:
+    def observe(self, place: App, wanted: Wanted, view: object = None) -> Sight:
         """What podman says of it."""
         name = self._name(place)
         found = (view if isinstance(view, dict) else self._engine.containers(name)).get(name)
         if wanted.absent:
-            return Sight(state=ABSENT if found is None else MOVING, alive=found is not None)
+            return Sight(state=ABSENT if found is None else TRANSITIONAL, alive=found is not None)
         if found is None and self._mark(place, "begun") == wanted.digest:
             return Sight(state=BROKEN, error="its container is gone")
         if found is None or found.digest != wanted.digest or found.state.status in ("created", "configured"):
@@ -221,12 +221,12 @@ class Containers:
             if found.restart_count and not proven:
                 return self._failed(place, "it ended soon after its start")
             if age < wanted.run["settle"]:
-                return Sight(state=MOVING, alive=True)
+                return Sight(state=TRANSITIONAL, alive=True)
         elif why := self._ill(found, check, check["failures"] if proven else 1):
             if proven:
                 return Sight(state=BROKEN, error=f"its health check fails: {why}{self._last_lines(place)}")
             if age < check["grace"] and not found.restart_count:
-                return Sight(state=MOVING, alive=True)
+                return Sight(state=TRANSITIONAL, alive=True)
             return self._failed(place, f"it did not become well within {check['grace']:g} s: {why}")
         if not proven:
             (place.folder / "proven").write_text(found.id)
@@ -238,7 +238,7 @@ class Containers:
             return Sight(state=READY, ended=True)
         recent = time.time() - found.state.finished_at.timestamp() < SOON
         if restart != "never" and recent and self._proven(place, found):
-            return Sight(state=MOVING, alive=True)
+            return Sight(state=TRANSITIONAL, alive=True)
         return self._failed(place, f"it ended with exit code {code}{_killed(wanted, found)}")
 
     def _failed(self, place: App, why: str) -> Sight:

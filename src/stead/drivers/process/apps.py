@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from stead.drivers.base import (
-    MOVING,
+    TRANSITIONAL,
     FoundObject,
     LogTail,
     Member,
@@ -53,7 +53,7 @@ class Apps:
                 raise PermanentError(f"there is no cluster {above} here")
             wanted = self._want(verb, place, member, order, asked, user, cluster)
             facts = {"id": identity(place, wanted.token)}
-            sight = self._runner.look(place, wanted)
+            sight = self._runner.observe(place, wanted)
             if verb == "create" and sight.failed and not sight.fresh:
                 return Result(path=member.path, ok=False, facts=facts, error=sight.error)
             sight = self._leader.lead(place, wanted, min(until, time.monotonic() + self._machine.patience), until)
@@ -84,7 +84,7 @@ class Apps:
                     return Result(path=member.path, ok=True, pending=ABSENT, facts=facts)
                 time.sleep(self._runner.pause)
 
-    def look(self, member: Member, view: object = None) -> ObservedObject:
+    def observe(self, member: Member, view: object = None) -> ObservedObject:
         """How it is, seen anew or in a view of all."""
         place = self._root.app(member.path)
         there = place.wanted()
@@ -177,7 +177,7 @@ class Apps:
 
     def _sight(self, place: App, there: Wanted, view: object = None) -> Sight:
         """How it is; a deletion is finished, where the app has ended meanwhile."""
-        sight = self._runner.look(place, there, view)
+        sight = self._runner.observe(place, there, view)
         if sight.state not in (ABSENT, BROKEN):
             return sight
         try:
@@ -185,9 +185,9 @@ class Apps:
                 now = place.wanted()
                 if now is None or now.token != there.token or (now.absent and self._finish(place, now)):
                     return Sight(state=ABSENT)
-                return self._runner.look(place, now)
+                return self._runner.observe(place, now)
         except RetryableError:
-            return Sight(state=MOVING)  # somebody is at it
+            return Sight(state=TRANSITIONAL)  # somebody is at it
         except OSError as error:
             return Sight(state=BROKEN, failed=True, error=f"what is left cannot be removed: {error}")
 

@@ -85,7 +85,7 @@ class Clusters:
             self._root.remove(place)
             return Result(path=member.path, ok=True, facts=facts)
 
-    def look(self, member: Member, view: object = None) -> ObservedObject:
+    def observe(self, member: Member, view: object = None) -> ObservedObject:
         """Whether it is whole."""
         place = self._root.cluster(member.path)
         there = place.wanted()

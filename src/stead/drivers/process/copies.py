@@ -14,7 +14,7 @@ from itertools import batched
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, PermanentError
+from stead.drivers.base import TRANSITIONAL, PermanentError
 from stead.drivers.process import spec
 from stead.drivers.process.folders import Group, Wanted
 from stead.drivers.process.leading import UNHEARD, Leader
@@ -65,7 +65,7 @@ class Copies:
         numbers = sorted({*range(1, self.count + 1), *self._place.copies()})
         if view is None and len(numbers) > 1:
             view = self._runner.view()
-        return [self._look(number, view) for number in numbers]
+        return [self._observe(number, view) for number in numbers]
 
     def roll(self, until: float) -> bool:
         """Lead all of them on, as far as there is time; whether that was to the end. Raises `PermanentError` where a
@@ -113,20 +113,20 @@ class Copies:
 
     def _unheard(self, copy: Copy) -> bool:
         """Whoever wrote down what is wanted of it went away, before its keeper was told."""
-        if copy.there is None or copy.sight.state != MOVING:
+        if copy.there is None or copy.sight.state != TRANSITIONAL:
             return False
         if copy.leaves:
             return self._leader.overdue(self._place.copy(copy.number), copy.there)
         return copy.sight.fresh
 
-    def _look(self, number: int, view: object) -> Copy:
+    def _observe(self, number: int, view: object) -> Copy:
         place = self._place.copy(number)
         there = place.wanted()
         if there is None:
             nobody = Sight(state=BROKEN, error="nobody has started it")
             return Copy(number=number, there=None, sight=nobody, right=False)
         right = there.digest == self._wanted.run["digest"] and not there.absent
-        return Copy(number=number, there=there, sight=self._runner.look(place, there, view), right=right)
+        return Copy(number=number, there=there, sight=self._runner.observe(place, there, view), right=right)
 
     def _step(self, until: float) -> str:
         copies = self.seen()
@@ -137,7 +137,7 @@ class Copies:
             raise PermanentError(self.says(mine, failed))
         if down := [copy for copy in mine if copy.sight.state in (BROKEN, ABSENT)]:
             return BEGAN if self._begin_all(down, until) else LATE
-        if going := [copy for copy in mine if copy.sight.state == MOVING and (copy.right or copy.leaves)]:
+        if going := [copy for copy in mine if copy.sight.state == TRANSITIONAL and (copy.right or copy.leaves)]:
             for copy in going:
                 self._urge(copy)
             return WAITS

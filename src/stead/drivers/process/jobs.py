@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from stead.drivers.base import (
-    MOVING,
+    TRANSITIONAL,
     FoundObject,
     LogTail,
     Member,
@@ -77,7 +77,7 @@ class Jobs:
                 time.sleep(self._runner.pause)
         return Result(path=member.path, ok=True, facts=facts)
 
-    def look(self, member: Member, view: object = None) -> ObservedObject:
+    def observe(self, member: Member, view: object = None) -> ObservedObject:
         """What became of the last run, seen anew or in a view of all."""
         group, place = self._places(member.path)
         there = place.wanted()
@@ -171,19 +171,19 @@ class Jobs:
         """Begin with a run that nobody has begun with; an older one is stopped first. Then wait a little."""
         patience = min(until, time.monotonic() + self._machine.patience)
         while True:
-            sight = self._runner.look(place, wanted)
+            sight = self._runner.observe(place, wanted)
             if sight.fresh and not sight.alive:
                 self._runner.start(place, wanted, until - time.monotonic())
-                sight = self._runner.look(place, wanted)
+                sight = self._runner.observe(place, wanted)
             elif sight.fresh:
                 self._runner.heed(place)
-            if _state(sight) != MOVING or time.monotonic() > (until if sight.fresh else patience):
+            if _state(sight) != TRANSITIONAL or time.monotonic() > (until if sight.fresh else patience):
                 return sight
             time.sleep(self._runner.pause)
 
     def _sight(self, group: Group, place: App, there: Wanted, view: object) -> Sight:
         """How it is; a deletion is finished, where the job has ended meanwhile."""
-        sight = self._heard(place, there, self._runner.look(place, there, view))
+        sight = self._heard(place, there, self._runner.observe(place, there, view))
         if sight.state not in (ABSENT, BROKEN):
             return sight
         try:
@@ -191,14 +191,16 @@ class Jobs:
                 now = place.wanted()
                 if now is None or now.token != there.token:
                     return Sight(state=ABSENT)
-                sight = self._heard(place, now, self._runner.look(place, now))
-                return sight if sight.state != ABSENT or self._finish(group, place, now) else Sight(state=MOVING)
+                sight = self._heard(place, now, self._runner.observe(place, now))
+                return (
+                    sight if sight.state != ABSENT or self._finish(group, place, now) else Sight(state=TRANSITIONAL)
+                )
         except RetryableError:
-            return Sight(state=MOVING)  # somebody is at it
+            return Sight(state=TRANSITIONAL)  # somebody is at it
 
     def _heard(self, place: App, there: Wanted, sight: Sight) -> Sight:
         """It is broken, where whoever wrote down what is wanted went away before its keeper was told."""
-        if sight.state == MOVING and (self._leader.overdue(place, there) if there.absent else sight.fresh):
+        if sight.state == TRANSITIONAL and (self._leader.overdue(place, there) if there.absent else sight.fresh):
             return Sight(state=BROKEN, error=UNHEARD)
         return sight
 
@@ -219,5 +221,5 @@ def _once(said: Mapping[str, Any]) -> dict[str, Any]:
 def _state(sight: Sight) -> str:
     """In the words of a job: what is up has not come to its end."""
     if sight.state == READY:
-        return SUCCEEDED if sight.ended else MOVING
+        return SUCCEEDED if sight.ended else TRANSITIONAL
     return sight.state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from stead.drivers.base import MOVING
+from stead.drivers.base import TRANSITIONAL
 from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.machine import Machine
 from stead.drivers.process.runner import READY, Runner, Sight
@@ -26,15 +26,15 @@ class Leader:
 
     def begin(self, place: App, wanted: Wanted, until: float) -> Sight:
         """See to it that somebody works on what is wanted."""
-        sight = self._runner.look(place, wanted)
+        sight = self._runner.observe(place, wanted)
         while sight.alive and sight.state == BROKEN and time.monotonic() < until:
             # It was started too often in vain; whoever asks wants it to begin anew.
             self._runner.end(place)
             time.sleep(self._runner.pause)
-            sight = self._runner.look(place, wanted)
+            sight = self._runner.observe(place, wanted)
         if not sight.alive and sight.state != READY:
             self._runner.start(place, wanted, until - time.monotonic())
-            return self._runner.look(place, wanted)
+            return self._runner.observe(place, wanted)
         if sight.fresh:
             self._runner.heed(place)
         return sight
@@ -42,15 +42,15 @@ class Leader:
     def lead(self, place: App, wanted: Wanted, patience: float, until: float) -> Sight:
         """The same, and wait a little for what becomes of it."""
         sight = self.begin(place, wanted, until)
-        while sight.state == MOVING and time.monotonic() < patience:
+        while sight.state == TRANSITIONAL and time.monotonic() < patience:
             if sight.fresh:
                 self._runner.heed(place)
             time.sleep(self._runner.pause)
-            sight = self._runner.look(place, wanted)
+            sight = self._runner.observe(place, wanted)
             if sight.state == BROKEN and not (sight.alive or sight.failed):
                 # The keeper gave up what was wanted before, just as it was told of this.
                 self._runner.start(place, wanted, until - time.monotonic())
-                sight = self._runner.look(place, wanted)
+                sight = self._runner.observe(place, wanted)
         return sight
 
     def ended(self, place: App, there: Wanted) -> bool:

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 import stead
-from stead.drivers.base import MOVING, LogTail, PermanentError, RetryableError
+from stead.drivers.base import TRANSITIONAL, LogTail, PermanentError, RetryableError
 from stead.drivers.process import logs, spec
 from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.keeper.program import (
@@ -123,16 +123,16 @@ class Processes:
         """Single looks cost nothing."""
         return None
 
-    def look(self, place: App, wanted: Wanted, view: object = None) -> Sight:
+    def observe(self, place: App, wanted: Wanted, view: object = None) -> Sight:
         """From what its keeper said."""
         alive = has_keeper(place)  # first: the last words of a keeper are written before its lock is free
         said = read(place)
         mine = said is not None and said.digest == wanted.digest
         if wanted.absent:
-            return Sight(state=MOVING if alive else ABSENT, alive=alive)
+            return Sight(state=TRANSITIONAL if alive else ABSENT, alive=alive)
         if said is None or not mine:
             error = "" if alive else "nobody has started it"
-            return Sight(state=MOVING if alive else BROKEN, alive=alive, fresh=True, error=error)
+            return Sight(state=TRANSITIONAL if alive else BROKEN, alive=alive, fresh=True, error=error)
         if alive and said.phase == UP:
             return Sight(state=READY, alive=True)
         if said.phase in (FAILED, FAILING):
@@ -140,13 +140,13 @@ class Processes:
         if said.phase == ENDED:
             return Sight(state=READY, alive=alive, ended=True)
         if alive:
-            return Sight(state=MOVING, alive=True)
+            return Sight(state=TRANSITIONAL, alive=True)
         error = "it was stopped by somebody else" if said.phase == STOPPED else "its keeper is gone, and it with it"
         return Sight(state=BROKEN, error=f"{error}{last_lines(place)}")
 
     def lost(self, place: App, wanted: Wanted) -> bool:
         """It has no keeper, and neither failed nor ended by itself."""
-        sight = self.look(place, wanted)
+        sight = self.observe(place, wanted)
         return sight.state == BROKEN and not (sight.alive or sight.failed)
 
     def alive(self, place: App) -> bool:

@@ -68,7 +68,7 @@ class Runner(Protocol):
     def view(self) -> object:
         """All that there is, to be looked at many times; None where single looks cost nothing."""
 
-    def look(self, place: App, wanted: Wanted, view: object = None) -> Sight:
+    def observe(self, place: App, wanted: Wanted, view: object = None) -> Sight:
         """How an app is, compared with what is wanted."""
 
     def lost(self, place: App, wanted: Wanted) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from stead.drivers.base import (
-    MOVING,
+    TRANSITIONAL,
     FoundObject,
     LogTail,
     Member,
@@ -81,7 +81,7 @@ class Services:
                 time.sleep(self._runner.pause)
         return Result(path=member.path, ok=True, facts=facts)
 
-    def look(self, member: Member, view: object = None) -> ObservedObject:
+    def observe(self, member: Member, view: object = None) -> ObservedObject:
         """How it is, seen anew or in a view of all."""
         place = self._root.group(SERVICES, member.path)
         there = place.wanted()
@@ -93,7 +93,7 @@ class Services:
         """What is there."""
         view = self._runner.view()
         wanted = [(place, there) for place in self._root.groups(SERVICES) if (there := place.readable()) is not None]
-        looked = [(place, there, self._seen(place, there, view)) for place, there in wanted]
+        observed = [(place, there, self._seen(place, there, view)) for place, there in wanted]
         return [
             FoundObject(
                 id=identity(place, there.token),
@@ -103,7 +103,7 @@ class Services:
                 facts=seen.facts,
                 kind=KIND,
             )
-            for place, there, seen in looked
+            for place, there, seen in observed
             if seen.state != ABSENT
         ]
 
@@ -163,10 +163,10 @@ class Services:
                     return ObservedObject(path=there.path, state=ABSENT)
                 seen = self._told(place, now, None)
                 if seen.state == ABSENT and not self._finish(place, now, 0):
-                    return msgspec.structs.replace(seen, state=MOVING)
+                    return msgspec.structs.replace(seen, state=TRANSITIONAL)
                 return seen
         except RetryableError:
-            return msgspec.structs.replace(seen, state=MOVING, error="")
+            return msgspec.structs.replace(seen, state=TRANSITIONAL, error="")
 
     def _told(self, place: Group, there: Wanted, view: object) -> ObservedObject:
         """How it is, from what its copies are."""
@@ -179,8 +179,8 @@ class Services:
         error = ""
         if bad := copies.wrong(mine):
             state, error = BROKEN, copies.says(mine, bad)
-        elif MOVING in states:
-            state = MOVING
+        elif TRANSITIONAL in states:
+            state = TRANSITIONAL
         elif left := len(every) - sum(copy.right for copy in mine):
             state, error = BROKEN, f"{copies.says(mine, [])}; {left} are not as they should be, and nobody is at it"
         else:
@@ -191,7 +191,7 @@ class Services:
     def _leaving(self, place: Group, there: Wanted, copies: Copies, every: Sequence[Copy]) -> ObservedObject:
         """How one is that is being deleted."""
         left = [copy for copy in every if copy.there is not None and copy.sight.state != ABSENT]
-        state, error = MOVING if left else ABSENT, ""
+        state, error = TRANSITIONAL if left else ABSENT, ""
         if copies.wrong(left) or not all(copy.leaves for copy in left):
             state, error = BROKEN, "it was being deleted, and nobody is at it"
         return ObservedObject(path=there.path, state=state, facts={"id": identity(place, there.token)}, error=error)

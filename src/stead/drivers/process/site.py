@@ -106,7 +106,7 @@ class SiteDriver:
         if not members:
             return []
         check_batch(self, PROBE, members)
-        return await self._off_loop(self._look, self._keep[members[0].kind], members)
+        return await self._off_loop(self._observe, self._keep[members[0].kind], members)
 
     async def inventory(self) -> list[FoundObject]:
         """All folders there are."""
@@ -135,7 +135,7 @@ class SiteDriver:
             log.warning("recover.failed place=%s error=%r", place.folder.name, error.message)
             return ""
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """Only trying tells."""
         return None
 
@@ -160,9 +160,9 @@ class SiteDriver:
                 raise
             return Result(path=member.path, ok=False, error=f"the machine says: {error}")
 
-    def _look(self, keeps: Clusters | Apps | Services | Jobs, members: Sequence[Member]) -> list[ObservedObject]:
+    def _observe(self, keeps: Clusters | Apps | Services | Jobs, members: Sequence[Member]) -> list[ObservedObject]:
         view = keeps.view()
-        return [keeps.look(member, view) for member in members]
+        return [keeps.observe(member, view) for member in members]
 
     async def _off_loop[**P, T](self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:

@@ -37,8 +37,8 @@ from msgspec import Meta, Struct
 
 from stead.drivers import settings
 from stead.drivers.base import (
-    MOVING,
     PROBE,
+    TRANSITIONAL,
     VM,
     FoundObject,
     Member,
@@ -56,7 +56,7 @@ RESERVATION = "reservation"
 ACTIVE = "active"
 ENDS = {"start": ACTIVE, "update": ACTIVE, "release": ABSENT}
 """What is done to a reservation, and what a look shows when it is."""
-STATES = (ACTIVE, ABSENT, BROKEN, MOVING)
+STATES = (ACTIVE, ABSENT, BROKEN, TRANSITIONAL)
 """All that a reservation can be seen as."""
 PENDING = "pending"
 """The fact that is none: what a look is to show when it is done."""
@@ -185,7 +185,7 @@ class ProgramDriver:
             if sight.state != ABSENT
         ]
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """Only trying tells."""
         return None
 

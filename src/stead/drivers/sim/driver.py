@@ -20,8 +20,8 @@ from msgspec import Meta, Struct
 
 from stead.drivers import settings
 from stead.drivers.base import (
-    MOVING,
     PROBE,
+    TRANSITIONAL,
     VM,
     FoundObject,
     Member,
@@ -61,7 +61,7 @@ WORDS = {
     rules.STOPPED: "Suspended",
     rules.TERMINATED: ABSENT,
     rules.BROKEN: BROKEN,
-    **dict.fromkeys(rules.MOVING, MOVING),
+    **dict.fromkeys(rules.MOVING, TRANSITIONAL),
 }
 """The lifecycle's words for the states of an instance."""
 
@@ -229,7 +229,7 @@ class SimDriver:
                 after = page.next
         return found
 
-    async def lacks(self, field: str, name: str) -> list[str] | None:
+    async def check_offer(self, field: str, name: str) -> list[str] | None:
         """It says what it has."""
         offered = getattr(await self._call(Offered, "GET", f"{self._path}/offers"), field, [name])
         return None if name in offered else closest_names(name, offered)

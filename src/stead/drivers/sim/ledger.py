@@ -161,7 +161,7 @@ class Ledger:
             self._record(number, now, call, answers, reply=plan.reply)
         return answers
 
-    def look(
+    def observe(
         self,
         call: Call,
         ids: Sequence[str],

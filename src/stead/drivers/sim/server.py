@@ -85,7 +85,7 @@ def application(ledger: Ledger, injector: FaultInjector) -> FastAPI:
         return _json(Answers(ledger.act(call, _some(picks), plan)))
 
     @app.get("/v1/{provider}/{region}/{things}")
-    async def look(
+    async def observe(
         request: Request,
         ids: Names = (),
         tokens: Names = (),
@@ -94,7 +94,7 @@ def application(ledger: Ledger, injector: FaultInjector) -> FastAPI:
         limit: Limit = MAX_PAGE,
     ) -> Response:
         call, plan = _call(request)
-        return _json(ledger.look(call, _some(ids), _some(tokens), owner, after, limit, plan))
+        return _json(ledger.observe(call, _some(ids), _some(tokens), owner, after, limit, plan))
 
     @app.get("/v1/_ledger")
     async def summary() -> Response:

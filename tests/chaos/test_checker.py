@@ -143,12 +143,12 @@ def grouped() -> History:
     line(GROUP, "mci", "Creating", "Running", "children create controller", "", 5.3)
     for path in vms:
         line(path, "vm", "Absent", "Creating", "request create user", "", 5.4)
-        line(path, "vm", "Creating", "Running", "done create agent", "", 5.5)
+        line(path, "vm", "Creating", "Running", "succeeded create agent", "", 5.5)
     line(GROUP, "mci", "Running", "Suspending", "request suspend user", "op-7", FIRST)
     for path in vms:
         line(path, "vm", "Running", "Suspending", "request suspend user", "op-7", FIRST + 0.1)
     for path in vms:
-        line(path, "vm", "Suspending", "Suspended", "done suspend agent", "op-7", FIRST + 3)
+        line(path, "vm", "Suspending", "Suspended", "succeeded suspend agent", "op-7", FIRST + 3)
     line(GROUP, "mci", "Suspending", "Suspended", "children suspend controller", "op-7", FIRST + 3.1)
     deeds = [
         Deed(5.0, "create", "running"),

@@ -19,10 +19,10 @@ from stead.controller.admission.served_lanes import ServedLanes
 from stead.controller.execution.executor import CommitHook
 from stead.controller.health.connections import watched
 from stead.controller.health.readiness import BusReadiness
-from stead.controller.kinds.kinds import EVERY, CompiledKind, actions_of, live
+from stead.controller.kinds.kinds import REFRESH_SECONDS, CompiledKind, actions_of, live
 from stead.controller.observation.agent_identities import LIFETIME, AgentIdentities
 from stead.controller.reconcilers import Reconciler, told
-from stead.controller.reconcilers.partitions import KEPT
+from stead.controller.reconcilers.partitions import RETENTION
 from stead.controller.runtime import Controller
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
@@ -94,7 +94,7 @@ async def open_engine(
     leaves: bool = False,
     replicas: int = 1,
     webhooks: Sequence[str] = (),
-    kept: float = KEPT,
+    kept: float = RETENTION,
 ) -> AsyncIterator[Engine]:
     """Migrate the schema, connect, and assemble a controller with its application. The caller runs the controller.
 
@@ -130,7 +130,7 @@ async def open_application(
     async with _open_store_and_bus(dsn, place, "server", connections) as (store, bus, identities):
         frontend = assemble_frontend(store, bus, pace=pace)
         await frontend.kinds.fresh()
-        reading = asyncio.create_task(Reconciler("kinds", EVERY, frontend.kinds.heal, told).run())
+        reading = asyncio.create_task(Reconciler("kinds", REFRESH_SECONDS, frontend.kinds.heal, told).run())
         try:
             access = access_of(entry, store, frontend.executor.kinds) if entry is not None else None
             yield assemble_application(frontend, identities, access)
@@ -168,7 +168,7 @@ def assemble_engine(
     pace: Pace = DEFAULT,
     identities: AgentIdentities | None = None,
     webhooks: Sequence[str] = (),
-    kept: float = KEPT,
+    kept: float = RETENTION,
     entry: Authenticator | None = None,
     publisher: CommitHook | None = None,
 ) -> Engine:

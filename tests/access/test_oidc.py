@@ -21,7 +21,7 @@ import jwt
 import pytest
 
 from stead.access import oidc
-from stead.access.access import FRESH
+from stead.access.access import REFRESH_SECONDS
 from stead.access.oidc import Issuer as Trusted
 from stead.build import Authenticator
 from tests.access.house import VM, House, house
@@ -66,7 +66,7 @@ def test_a_role_that_is_given_or_taken_counts_within_a_second(trusting: House, i
     with trusting.as_("admin") as web:
         for method, roles in (("PUT", [{"role": "viewer", "namespace": "shop"}]), ("DELETE", [])):
             assert web.request(method, "/v1/cells/-/grants", params=given).status_code == 204
-            time.sleep(FRESH + 0.2)
+            time.sleep(REFRESH_SECONDS + 0.2)
             assert asked(trusting, token).json()["roles"] == roles
 
 
@@ -127,13 +127,13 @@ def test_other_algorithms_with_a_signature_are_taken(trusting: House, issuer: Is
 def test_keys_are_looked_up_anew_when_they_change_and_not_for_everybody(
     trusting: House, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oidc, "PAUSE", 600.0)
+    monkeypatch.setattr(oidc, "RETRY_SECONDS", 600.0)
     assert asked(trusting, issuer.token()).status_code == 200
     assert issuer.looked == 1
     for n in range(20):  # anybody can make these up
         assert asked(trusting, issuer.token(Key(f"unknown-{n}", "ES256"))).status_code == 401
     assert issuer.looked == 1
-    monkeypatch.setattr(oidc, "PAUSE", 0.1)
+    monkeypatch.setattr(oidc, "RETRY_SECONDS", 0.1)
     time.sleep(0.2)
     issuer.keys.append(Key("two"))
     assert asked(trusting, issuer.token()).status_code == 200

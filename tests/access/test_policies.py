@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stead.access.access import FRESH
+from stead.access.access import REFRESH_SECONDS
 from stead.access.caller import Caller, anonymous
 from stead.access.policies import NO_POLICY, InvalidPolicy, Policies, PolicyResource
 from stead.catalog import KINDS
@@ -152,7 +152,7 @@ def test_labels_in_a_spec_decide(empty: House) -> None:
     policy = 'forbid (principal, action == Action::"terminate", resource) when { resource.hasTag("keep") };'
     with empty.as_("admin") as web:
         assert web.put("/v1/cells/-/policies/keep", json={"text": policy}).status_code == 204
-        time.sleep(FRESH + 0.2)
+        time.sleep(REFRESH_SECONDS + 0.2)
         labelled: dict[str, Any] = {**VM, "spec": {**VM["spec"], "labels": {"keep": "yes"}}}  # type: ignore[dict-item]
         made(web, "/v1/resources/shop/a/b/1", labelled)
         made(web, "/v1/resources/shop/a/b/2", VM)
@@ -168,7 +168,7 @@ def test_labels_in_a_spec_decide(empty: House) -> None:
         assert "keep" in said["reasons"][0]["says"]
         assert "terminate" not in said["allowed_actions"]
         assert web.delete("/v1/cells/-/policies/keep").status_code == 204
-        time.sleep(FRESH + 0.2)
+        time.sleep(REFRESH_SECONDS + 0.2)
         assert web.post("/v1/resources/shop/a/b/1?action=terminate").status_code == 202
 
 
@@ -182,7 +182,7 @@ def test_a_group_is_no_way_round(empty: House) -> None:
         made(web, "/v1/resources/shop/web/g/3", labelled)
         empty.cell.settle("/shop/web/g/3")
         assert web.put("/v1/cells/-/policies/keep", json={"text": policy}).status_code == 204
-        time.sleep(FRESH + 0.2)
+        time.sleep(REFRESH_SECONDS + 0.2)
         for action, word in (("terminate", "terminate"), ("delete", "remove")):
             refused = web.post(f"/v1/resources/shop/web?action={action}")
             assert refused.status_code == 403, refused.text
@@ -202,7 +202,7 @@ def test_who_may_for_a_group_need_not_for_each_member(empty: House) -> None:
     nobody = empty.token("suspender", [("viewer", "bank")])
     with empty.as_("admin") as web:
         assert web.put("/v1/cells/-/policies/groups", json={"text": policy}).status_code == 204
-    time.sleep(FRESH + 0.2)
+    time.sleep(REFRESH_SECONDS + 0.2)
     with empty.showing({"Authorization": f"Bearer {nobody}"}) as web:
         assert web.post("/v1/resources/shop/web?action=suspend").status_code == 202
         assert web.post("/v1/resources/shop/web/g/1?action=suspend").status_code == 404
@@ -213,7 +213,7 @@ def test_a_kind_of_members_is_no_way_round(empty: House) -> None:
     empty.furnish()
     with empty.as_("admin") as web:
         assert web.put("/v1/cells/-/policies/vms", json={"text": policy}).status_code == 204
-        time.sleep(FRESH + 0.2)
+        time.sleep(REFRESH_SECONDS + 0.2)
         assert web.post("/v1/resources/shop/web?action=terminate").status_code == 403
         assert web.post("/v1/resources/shop/web?action=suspend").status_code == 202
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stead.access.access import FRESH
+from stead.access.access import REFRESH_SECONDS
 from tests.access.house import ROLES, VM, House, made
 
 LISTS = (
@@ -96,7 +96,7 @@ def test_a_policy_hides_a_kind_in_every_list(lived_in: House) -> None:
     with lived_in.as_("admin") as web:
         assert web.put("/v1/cells/-/policies/no-vms", json={"text": policy}).status_code == 204
     try:
-        time.sleep(FRESH + 0.2)
+        time.sleep(REFRESH_SECONDS + 0.2)
         for where in LISTS:
             with lived_in.as_("viewer") as web:
                 text = web.get(where).raise_for_status().text

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from stead.access.access import FRESH, InvalidAccessRequest
+from stead.access.access import REFRESH_SECONDS, InvalidAccessRequest
 from stead.api.limits import Limits
 from stead.api.rates import RateLimits
 from tests.access.house import NOBODY, House, house, made
@@ -35,7 +35,7 @@ def code(house: House, token: str) -> int:
 
 
 def after_a_moment(house: House, token: str) -> int:
-    time.sleep(FRESH + 0.2)
+    time.sleep(REFRESH_SECONDS + 0.2)
     return code(house, token)
 
 
@@ -186,7 +186,7 @@ def test_a_browser_shows_a_token_once_and_has_a_cookie(furnished: House) -> None
         assert none.json()["code"] == "foreign-page"
         assert web.delete("/v1/session").status_code == 204
         web.cookies.set("stead_session", cookie.split("=", 1)[1].split(";")[0].strip('"'))
-        time.sleep(FRESH + 0.2)
+        time.sleep(REFRESH_SECONDS + 0.2)
         assert web.get("/v1/whoami").status_code == 401
 
 
@@ -197,7 +197,7 @@ def test_a_session_ends_with_its_token(empty: House) -> None:
         assert web.get("/v1/whoami").status_code == 200
         with empty.as_("admin") as admin:
             assert admin.delete("/v1/cells/-/tokens/brief").status_code == 204
-        time.sleep(FRESH + 0.2)
+        time.sleep(REFRESH_SECONDS + 0.2)
         assert web.get("/v1/whoami").status_code == 401
 
 

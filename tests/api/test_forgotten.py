@@ -7,7 +7,7 @@ from uuid import uuid4
 import asyncpg
 import httpx
 
-from stead.controller.reconcilers.partitions import KEPT, PartitionReconciler
+from stead.controller.reconcilers.partitions import RETENTION, PartitionReconciler
 from tests.api.cell import Cell
 from tests.api.test_resources import problem, running
 from tests.store.test_days import day, partition
@@ -40,7 +40,7 @@ def test_an_operation_that_is_forgotten_and_its_key(cell: Cell, web: httpx.Clien
     assert web.get(f"/v1/operations/{id}").json()["outcome"] == "succeeded"
     assert suspend().json()["operation"]["id"] == id  # the same request, and so the same answer
     cell.run(aged(cell, id))
-    cell.run(PartitionReconciler(cell.store, KEPT)())
+    cell.run(PartitionReconciler(cell.store, RETENTION)())
     problem(web.get(f"/v1/operations/{id}"), 404, "not-found")
     problem(web.post(f"/v1/operations/{id}/retry"), 404, "not-found")
     assert suspend().json()["operation"]["id"] != id

@@ -16,7 +16,7 @@ from stead.catalog import KINDS
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.request import ActionRequest
 from stead.controller.execution.executor import TransitionExecutor
-from stead.controller.reconcilers.scaling import LEASE, ScalingReconciler
+from stead.controller.reconcilers.scaling import TAKEOVER_SECONDS, ScalingReconciler
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.api.test_resources import problem
@@ -335,7 +335,7 @@ def test_a_controller_that_dies_while_it_asks(
     kept = cell.run(cell.store.scaling.read(ns, "p"))
     assert kept is not None
     assert len(kept.deeds) == 1
-    follow(cell, ns, lambda: time.time() + LEASE + 1)
+    follow(cell, ns, lambda: time.time() + TAKEOVER_SECONDS + 1)
     word = "create" if more else "delete"
     found = web.get("/v1/operations", params={"below": f"/{ns}/s/c/web-1"}).json()["items"]
     assert [one["action"] for one in found].count(word) == 1
@@ -368,7 +368,7 @@ def test_what_somebody_has_made_theirs_meanwhile_is_left(cell: Cell, web: httpx.
         cell.run(ScalingReconciler(Mortal(cell.executor, False)).look(ns, "p"))  # it was about to be deleted
     answer = web.post(f"/v1/resources{place}/web-1?action=update", json={"spec": {"command": ["mine"]}})
     assert answer.status_code == 202
-    follow(cell, ns, lambda: time.time() + LEASE + 1)
+    follow(cell, ns, lambda: time.time() + TAKEOVER_SECONDS + 1)
     assert shown(web, ns)["instances"] == [{"path": f"{place}/web-1", "state": "Ready", "own": False}]
 
 

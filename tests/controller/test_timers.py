@@ -11,7 +11,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.execution.transition import Answer, TransitionInput
-from stead.controller.reconcilers.timers import RETRY
+from stead.controller.reconcilers.timers import RETRY_SECONDS
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision
 from stead.lifecycle.events import Request, Take, TimerDue
@@ -69,7 +69,7 @@ async def test_timer_whose_action_is_rejected_is_tried_again_later(migrated: str
         await put(migrated, MACHINE, kind="machine", state="DELETED")
         await arm(e, MACHINE, waiting=1.0)
         assert await e.clock.tick() == 0
-        assert await timers(e, MACHINE) == {"waiting": e.now + RETRY}
+        assert await timers(e, MACHINE) == {"waiting": e.now + RETRY_SECONDS}
         assert await e.store.timers.due(e.now, 10) == []
 
 

@@ -145,7 +145,7 @@ async def test_who_cannot_be_asked_is_told(migrated: str, nats_server: Nats, cel
 async def test_nobody_waits_long_for_who_does_not_answer(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stead.application.drift.PATIENCE", 0.2)
+    monkeypatch.setattr("stead.application.drift.OBSERVE_SECONDS", 0.2)
     async with several(migrated, nats_server, cell, world, 1) as (_, asked):
         await world.fault(kind="hang", verb="describe")
         async with asyncio.timeout(60):

@@ -285,7 +285,7 @@ async def test_hosts_are_not_handed_over_before_they_were_taken_back_from_anothe
 async def test_hosts_that_could_not_be_taken_back_are_asked_for_again(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "RETAKE", 0.1)
+    monkeypatch.setattr(leases, "RECLAIM_SECONDS", 0.1)
     await lab.hosts("h1")
     await lab.do("create", "/lab/first", terms(0, 10_000))
     await lab.until("/lab/first", "ACTIVE")

@@ -19,13 +19,13 @@ from stead.access.oidc import InvalidIdToken, IssuedIdentity, IssuerUnavailable,
 from stead.access.policies import ROLES, InvalidPolicy, Policies, check
 from stead.store import Store
 
-FRESH = 1.0
+REFRESH_SECONDS = 1.0
 """Seconds for which what was read counts without a look."""
-MOST = 50_000
+MAX_CACHED_CALLERS = 50_000
 """Callers that are remembered."""
-SESSION = timedelta(hours=12)
+SESSION_LIFETIME = timedelta(hours=12)
 """How long a login in a browser lasts at most."""
-LONGEST = timedelta(days=366)
+MAX_TOKEN_LIFETIME = timedelta(days=366)
 """How long a token lasts at most."""
 
 type Roles = Collection[tuple[str, str]]
@@ -74,7 +74,7 @@ class Access:
         self._callers: dict[str, Caller] = {}
         self._digests: set[bytes] = set()
         self._version = 0
-        self._looked = -FRESH
+        self._looked = -REFRESH_SECONDS
         self._lock = asyncio.Lock()
 
     # Who asks
@@ -94,7 +94,7 @@ class Access:
             if secret and tokens.digest(shown) not in self._digests:
                 before_lookup()
             found = await self._find(shown)
-            if len(self._callers) >= MOST:
+            if len(self._callers) >= MAX_CACHED_CALLERS:
                 self._callers.clear()
             self._callers[shown] = found
         return found
@@ -111,10 +111,10 @@ class Access:
 
     async def fresh(self) -> None:
         """Have read what there is, a second ago at most."""
-        if time.monotonic() - self._looked < FRESH:
+        if time.monotonic() - self._looked < REFRESH_SECONDS:
             return
         async with self._lock:
-            if time.monotonic() - self._looked < FRESH:
+            if time.monotonic() - self._looked < REFRESH_SECONDS:
                 return
             version = await self.store.access.read_version()
             if version != self._version:
@@ -176,7 +176,7 @@ class Access:
         """For a browser: a secret that stands for what was shown, and may be kept in a cookie."""
         caller = await self.known(shown, before_lookup)
         secret = f"{SESSION_MARK}{tokens.make().text}"
-        until = min(self.store.clock.now() + SESSION, datetime.fromtimestamp(min(caller.until, 2**33), UTC))
+        until = min(self.store.clock.now() + SESSION_LIFETIME, datetime.fromtimestamp(min(caller.until, 2**33), UTC))
         token = tokens.id_of(shown)
         await self.store.credentials.add_session(tokens.digest(secret), caller.name, caller.groups, token, until)
         self._digests.add(tokens.digest(secret))
@@ -191,8 +191,8 @@ class Access:
 
     async def create_token(self, name: str, roles: Roles, lasts: timedelta, by: str) -> NewToken:
         """A token for a program. Raises `InvalidAccessRequest`."""
-        if not timedelta(0) < lasts <= LONGEST:
-            raise InvalidAccessRequest(f"a token lasts for {LONGEST.days} days at most")
+        if not timedelta(0) < lasts <= MAX_TOKEN_LIFETIME:
+            raise InvalidAccessRequest(f"a token lasts for {MAX_TOKEN_LIFETIME.days} days at most")
         if not roles:
             raise InvalidAccessRequest("a token without a role is good for nothing")
         for role, namespace in roles:
@@ -210,7 +210,7 @@ class Access:
         if subject.partition(":")[0] not in (USER, "group") or not subject.partition(":")[2]:
             raise InvalidAccessRequest(f"{subject!r} is nobody: say user:NAME or group:NAME")
         await self.store.access.add_grant(subject, role, namespace, by)
-        self._looked = -FRESH
+        self._looked = -REFRESH_SECONDS
 
     async def put_policy(self, name: str, text: str, by: str) -> None:
         """Make a policy, or put another in its place. Raises `InvalidPolicy`."""
@@ -220,12 +220,12 @@ class Access:
         check(name, text, self.actions())
         Policies({**others, **self._files, name: text})
         await self.store.access.put_policy(name, text, by)
-        self._looked = -FRESH
+        self._looked = -REFRESH_SECONDS
 
     async def remove_policy(self, name: str, by: str) -> bool:
         """Take a policy away; whether there was one in the store."""
         gone = await self.store.access.remove_policy(name, by)
-        self._looked = -FRESH
+        self._looked = -REFRESH_SECONDS
         return gone
 
     async def all_policies(self) -> list[Mapping[str, Any]]:

@@ -19,10 +19,10 @@ from stead.lifecycle.events import Event, Request
 from stead.lifecycle.rows import Action, Actor
 from stead.store import ResourceSummary, Row
 
-SHOWN = 20
+MAX_SHOWN_LANES = 20
 """Lanes that a refusal names."""
 
-LOST = "/orphans"
+ORPHANS_PATH = "/orphans"
 """Where what is only adopted to be removed is on record: it may be on any lane."""
 
 ADOPT = "adopt"
@@ -70,7 +70,7 @@ def uses(
     """
     lifecycle = kinds[kind]
     action = lifecycle.action(name)
-    if action is None or (name == ADOPT and path.startswith(f"{LOST}/")):
+    if action is None or (name == ADOPT and path.startswith(f"{ORPHANS_PATH}/")):
         return NONE
     on: set[str] = set(deploys)
     asks = actor is not Actor.CONTROLLER
@@ -164,8 +164,8 @@ def _makes(kinds: Mapping[str, Lifecycle], lifecycle: Lifecycle, action: Action)
 def not_allowed(refused: Mapping[str, Any], state: str = "") -> Rejection:
     """A refusal that names the lanes which the namespace may use, and what to do."""
     space, lanes, allowed = refused["namespace"], refused["lanes"], refused["allowed"]
-    more = " and more" if len(allowed) > SHOWN else ""
-    may = f"it may use {', '.join(allowed[:SHOWN])}{more}" if allowed else "it may use none"
+    more = " and more" if len(allowed) > MAX_SHOWN_LANES else ""
+    may = f"it may use {', '.join(allowed[:MAX_SHOWN_LANES])}{more}" if allowed else "it may use none"
     return Rejection((Reason(Code.LANE_NOT_ALLOWED, f"{advice(space, lanes)}; {may}"),), state)
 
 
@@ -173,6 +173,6 @@ def advice(namespace: str, lanes: Sequence[str]) -> str:
     """That a namespace may not use some lanes, and how that is changed."""
     word = "lane" if len(lanes) == 1 else "lanes"
     return (
-        f"namespace {namespace} may not use the {word} {', '.join(lanes[:SHOWN])} "
+        f"namespace {namespace} may not use the {word} {', '.join(lanes[:MAX_SHOWN_LANES])} "
         f"(an admin can allow it: stead lane allow {lanes[0]} {namespace})"
     )

@@ -21,14 +21,14 @@ import jwt
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures only: with a shared secret, whoever verifies a token could make one."""
 
-LEEWAY = 30.0
+LEEWAY_SECONDS = 30.0
 """Seconds by which clocks may differ."""
-KEYS_LAST = 3600.0
+KEYS_LIFETIME_SECONDS = 3600.0
 """Seconds after which keys are looked up anew: one that the issuer has withdrawn counts for so long at most."""
-PAUSE = 5.0
+RETRY_SECONDS = 5.0
 """Seconds between two lookups, whatever tokens say."""
-PATIENCE = 10.0
-MOST = 1_000_000
+TIMEOUT_SECONDS = 10.0
+MAX_ANSWER_BYTES = 1_000_000
 """Bytes of an issuer's answer."""
 
 
@@ -73,7 +73,7 @@ class OidcVerifier:
         self.issuer = issuer
         self._found: Mapping[str, Any] = {}
         self._keys: dict[str, jwt.PyJWK] = {}
-        self._asked = -KEYS_LAST
+        self._asked = -KEYS_LIFETIME_SECONDS
         self._lock = asyncio.Lock()
 
     async def discovered(self) -> Mapping[str, Any]:
@@ -98,7 +98,7 @@ class OidcVerifier:
                 algorithms=[str(header["alg"])],
                 audience=self.issuer.client,
                 issuer=self.issuer.url,
-                leeway=LEEWAY,
+                leeway=LEEWAY_SECONDS,
                 options={"require": ["exp", "iat", "iss", "aud", "sub"]},
             )
         except (jwt.ExpiredSignatureError, jwt.ImmatureSignatureError) as error:
@@ -123,7 +123,7 @@ class OidcVerifier:
 
     async def _key(self, id: str) -> jwt.PyJWK:
         age = time.monotonic() - self._asked
-        if age > KEYS_LAST or (id not in self._keys and age > PAUSE):
+        if age > KEYS_LIFETIME_SECONDS or (id not in self._keys and age > RETRY_SECONDS):
             await self._refresh(self._asked)
         if id not in self._keys:
             raise InvalidIdToken("it is signed with a key that the issuer does not have")
@@ -147,7 +147,7 @@ class OidcVerifier:
         verify: Any = True
         if self.issuer.ca:
             verify = ssl.create_default_context(cafile=self.issuer.ca)
-        return httpx.AsyncClient(timeout=PATIENCE, verify=verify, follow_redirects=False)
+        return httpx.AsyncClient(timeout=TIMEOUT_SECONDS, verify=verify, follow_redirects=False)
 
 
 def _now() -> str:
@@ -158,7 +158,7 @@ async def _json(http: httpx.AsyncClient, url: str) -> Mapping[str, Any]:
     try:
         answer = await http.get(url)
         answer.raise_for_status()
-        said = answer.json() if len(answer.content) <= MOST else None
+        said = answer.json() if len(answer.content) <= MAX_ANSWER_BYTES else None
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise IssuerUnavailable(f"the issuer does not answer as it should: {type(error).__name__} at {url}") from None
     if not isinstance(said, dict):

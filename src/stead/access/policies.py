@@ -43,7 +43,7 @@ CELL, NAMESPACE = "cell", "namespace"
 """The kinds of what is no resource, and may be seen and managed all the same: `/`, and the first part of a path."""
 
 NO_POLICY = "no policy permits it"
-MOST = 50_000
+MAX_CACHED_VERDICTS = 50_000
 """Answers that are remembered."""
 
 
@@ -205,7 +205,7 @@ class _Rules:
         )
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= MOST:
+            if len(self._known) >= MAX_CACHED_VERDICTS:
                 self._known.clear()
             known = self._known[key] = self._ask(caller, action, thing, lane, force, dry_run, admin)
         return known

@@ -48,7 +48,7 @@ from stead.controller.observation.agent_identities import (
     JoinedAgent,
     NameInUse,
 )
-from stead.controller.steps.lease_spec import MOST_HOSTS, MOST_RESERVATIONS
+from stead.controller.steps.lease_spec import MAX_HOSTS, MAX_RESERVATIONS
 from stead.lifecycle.decision import Reason, Rejection
 from stead.lifecycle.events import OnConflict
 from stead.lifecycle.snapshot import OnFailure, OnPartial
@@ -56,8 +56,8 @@ from stead.store.archives import ArchivingFailed
 
 __all__ = [
     "AWAY",
-    "MOST_HOSTS",
-    "MOST_RESERVATIONS",
+    "MAX_HOSTS",
+    "MAX_RESERVATIONS",
     "Accepted",
     "ActionAnswer",
     "ActionRequest",

@@ -38,9 +38,9 @@ from stead.lifecycle.rows import Action
 from stead.lifecycle.snapshot import OnPartial, Snapshot
 from stead.store import Row
 
-AT_ONCE = 25
+YIELD_EVERY = 25
 """Resources about which the policies are asked before the event loop serves others."""
-READ_AT_ONCE = 200
+READ_BATCH = 200
 """Resources that are read in full at a time."""
 
 DEPLOYED = frozenset({"create", "update", "scale", "run", "delete"})
@@ -113,7 +113,7 @@ class CompoundAuthorization:
         async for asks, things in self._effects(kind, request, row, reads):
             for thing in things:
                 evaluated += 1
-                if evaluated % AT_ONCE == 0:
+                if evaluated % YIELD_EVERY == 0:
                     await asyncio.sleep(0)
                 found = self._rejection(caller, request, asks, thing, dry_run=dry_run)
                 if found is not None:
@@ -196,7 +196,7 @@ class CompoundAuthorization:
         store, lanes = self.authorization.store, "lane" in reads.attributes
         if level.full:
             after = ""
-            while paths := await store.resources.list_paths(level.kind, f"{path}/", after, READ_AT_ONCE):
+            while paths := await store.resources.list_paths(level.kind, f"{path}/", after, READ_BATCH):
                 yield [thing_of(row) for row in (await store.resources.read_many(paths)).values()]
                 after = paths[-1]
         elif "path" in reads.attributes or reads.labels is None:
@@ -217,7 +217,7 @@ class CompoundAuthorization:
             changes = await planned(store, row, place, definition)
         except InvalidDescription:
             return  # it cannot be done, which is said elsewhere
-        for some in batched(changes, READ_AT_ONCE):
+        for some in batched(changes, READ_BATCH):
             rows = await store.resources.read_many([change.path for change in some if change.action != "create"])
             for change in some:
                 there = rows.get(change.path)
@@ -245,7 +245,7 @@ class CompoundAuthorization:
                     segment.group, "subgroup", labels_of(segment.spec), lanes_on("subgroup", "", segment.spec)
                 )
                 yield asks, [group] if kind != "subgroup" else []
-                for things in batched(_members(segment, each="path" in reads.attributes), READ_AT_ONCE):
+                for things in batched(_members(segment, each="path" in reads.attributes), READ_BATCH):
                     yield asks, things
         except InvalidDescription:
             return

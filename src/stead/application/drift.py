@@ -18,7 +18,7 @@ from stead.lifecycle.rows import PROBE, StateClass
 from stead.store import Row, Store
 from stead.store.recovery import Hold
 
-PATIENCE = 10.0
+OBSERVE_SECONDS = 10.0
 """Seconds for an answer, since somebody waits for the page."""
 
 
@@ -28,7 +28,7 @@ async def truth(
     """Resources at a path and below it, in order of path; without looks, nobody is asked."""
     paths = await _paths(reader.store, kind, below, after, limit + 1)
     rows = await reader.store.resources.read_many(paths[:limit])
-    seen = {} if looks is None else await looks.look(rows.values(), PATIENCE)
+    seen = {} if looks is None else await looks.look(rows.values(), OBSERVE_SECONDS)
     hold = await reader.store.recovery.read_hold()
     items = {
         path: _beside(reader.kinds[row.kind], row, seen.get(path, UnknownReason.UNASKED), hold)

@@ -18,9 +18,9 @@ from stead.store import Row, Store
 from stead.store.decision_template import WAITING
 from stead.store.durations import Duration, DurationKey
 
-FRESH = 5.0
+REFRESH_SECONDS = 5.0
 """Seconds for which what was learned need not be read again: it changes slowly."""
-MOST = 10_000
+MAX_CACHED = 10_000
 """Moves of which it is remembered how long they take."""
 
 type Lastings = Mapping[tuple[str, str], Elapsed]
@@ -61,7 +61,7 @@ class TypicalDurations:
         store: Store,
         kinds: Mapping[str, Lifecycle],
         clock: Callable[[], float] | None = None,
-        fresh: float = FRESH,
+        fresh: float = REFRESH_SECONDS,
     ) -> None:
         self.store = store
         self.kinds = kinds
@@ -94,7 +94,7 @@ class TypicalDurations:
         now = self.clock()
         missing = [key for key in keys if key not in self._known or now - self._known[key][0] > self.fresh]
         if missing:
-            if len(self._known) > MOST:
+            if len(self._known) > MAX_CACHED:
                 self._known.clear()
             read = await self.store.durations.read(missing)
             self._known |= {key: (now, read.get(key)) for key in missing}

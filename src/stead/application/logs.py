@@ -8,7 +8,7 @@ from stead.application.reader import Reader
 from stead.controller.observation.observer import ProviderObserver, UnknownReason
 from stead.schema import Model
 
-PATIENCE = 10.0
+TIMEOUT_SECONDS = 10.0
 """Seconds for an answer, since somebody waits for it."""
 
 
@@ -41,7 +41,7 @@ async def written(
     row = await reader.store.resources.read(path)
     if row is None:
         return None
-    told = UnknownReason.UNASKED if looks is None else await looks.logs(row, lines, since, PATIENCE)
+    told = UnknownReason.UNASKED if looks is None else await looks.logs(row, lines, since, TIMEOUT_SECONDS)
     if told is UnknownReason.NO_AGENT:
         return LogUnavailable(f"nobody who serves the lane {row.lane} answers: its agent is away", away=True)
     if isinstance(told, UnknownReason):

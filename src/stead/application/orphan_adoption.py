@@ -9,7 +9,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from stead.access.authorized import Authorized
-from stead.access.lane_use import ADOPT, LOST
+from stead.access.lane_use import ADOPT, ORPHANS_PATH
 from stead.application.models import InvalidRequest
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.request import Accepted, ActionRequest, NotFound
@@ -50,7 +50,7 @@ async def remove(
     admission: Admission, observer: ProviderObserver | None, lane: str, token: str, authorized: Authorized
 ) -> Accepted | Rejection | NotFound | InvalidRequest:
     """Put an orphan on record, and terminate it: an operation like any other, with its lines in the journal."""
-    path = f"{LOST}/{lane.replace('.', '/', 1)}/{token_of(lane, token)}"
+    path = f"{ORPHANS_PATH}/{lane.replace('.', '/', 1)}/{token_of(lane, token)}"
     row = await admission.executor.store.resources.read(path)
     if row is None:
         adopted = await adopt(admission, observer, lane, token, path, authorized)

@@ -13,15 +13,15 @@ from typing import Annotated, Any
 
 from stead.application.health import Health
 from stead.application.models import StateClassName
-from stead.application.reader import THERE, Reader
+from stead.application.reader import CONNECTED_SECONDS, Reader
 from stead.lifecycle.rows import StateClass
 from stead.schema import Model, one_of
 
-MOST = 10_000
+MAX_COUNTED = 10_000
 """Beyond which operations are not counted."""
-TROUBLES = 20
+MAX_UNHEALTHY = 20
 """How many in trouble are named."""
-LOOKED_AT = 1000
+MAX_EXAMINED = 1000
 """How many that are worked on are looked at to find those that take long."""
 LONG = 0.5
 """Of its deadline: what takes longer is named."""
@@ -114,7 +114,7 @@ async def overview(reader: Reader, within: list[str] | None = None) -> Overview:
     classes: Counter[str] = Counter()
     for count in there:
         classes[count.state_class] += count.members
-    numbers = await reader.store.overview.read_totals(MOST, THERE, within)
+    numbers = await reader.store.overview.read_totals(MAX_COUNTED, CONNECTED_SECONDS, within)
     trouble = await _trouble(reader, within)
     return Overview(
         at=reader.store.clock.now(),
@@ -123,8 +123,8 @@ async def overview(reader: Reader, within: list[str] | None = None) -> Overview:
         classes={str(c): classes[c] for c in StateClass if c is not StateClass.ABSENT},
         in_progress=numbers["under_way"],
         waiting=numbers["waiting"],
-        unhealthy=tuple(trouble[:TROUBLES]),
-        more_unhealthy=len(trouble) > TROUBLES,
+        unhealthy=tuple(trouble[:MAX_UNHEALTHY]),
+        more_unhealthy=len(trouble) > MAX_UNHEALTHY,
         calls_made=numbers["made"],
         calls_saved=numbers["members"] - numbers["made"],
         transitions=await reader.pulse.last(),
@@ -140,14 +140,16 @@ async def _trouble(reader: Reader, within: list[str] | None) -> list[UnhealthyRe
     """Those in bad states, the final ones and those of which nobody knows first; then those that take long."""
     records = [
         r
-        for r in await reader.store.overview.list_unhealthy(TROUBLES + 1, within)
+        for r in await reader.store.overview.list_unhealthy(MAX_UNHEALTHY + 1, within)
         if reader.healths.of(r["kind"], r["state"]) is Health.TROUBLE
     ]
     errors = await reader.errors([record["path"] for record in records])
     found = [_bad(reader, record, errors.get(record["path"], "")) for record in records]
     found.sort(key=lambda one: (one.state_class != StateClass.FINAL and one.state != "Undefined", one.path))
-    if len(found) <= TROUBLES:
-        found += _slow(reader, await reader.store.overview.list_in_progress(LOOKED_AT, within), reader.store.clock())
+    if len(found) <= MAX_UNHEALTHY:
+        found += _slow(
+            reader, await reader.store.overview.list_in_progress(MAX_EXAMINED, within), reader.store.clock()
+        )
     return found
 
 
@@ -172,4 +174,4 @@ def _slow(reader: Reader, records: list[Mapping[str, Any]], now: float) -> list[
         why += f": {record['says']}" if record["says"] else ""
         since = datetime.fromtimestamp(now - lasted, UTC)
         found.append((-lasted, UnhealthyResource(record["path"], record["kind"], state.name, state.cls, since, why)))
-    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].path))[:TROUBLES]]
+    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].path))[:MAX_UNHEALTHY]]

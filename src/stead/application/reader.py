@@ -30,7 +30,7 @@ from stead.application.models import (
 )
 from stead.application.names import operation_id, uuid_of
 from stead.application.transition_rate import TransitionRate
-from stead.controller.execution.request_context import KEPT
+from stead.controller.execution.request_context import ORIGIN_FIELD
 from stead.controller.groups.counts import amounts
 from stead.controller.kinds.kinds import CompiledKind, live
 from stead.lifecycle import snapshot as parts
@@ -42,7 +42,7 @@ from stead.store import Row, Store
 from stead.store.masking import masked
 from stead.store.pages import MAX_PAGE_BYTES, size_of
 
-THERE = 30.0
+CONNECTED_SECONDS = 30.0
 """Seconds for which an agent counts as there after it was heard of; it says so every ten."""
 
 QUEUED = "queued"
@@ -289,7 +289,7 @@ class Reader:
 
     async def lanes(self, after: str, limit: int) -> Page[Lane]:
         """Lanes in order of name: those that somebody has served, and those that orders stand on."""
-        records = await self.store.lanes.read_page(after, limit + 1, THERE)
+        records = await self.store.lanes.read_page(after, limit + 1, CONNECTED_SECONDS)
         items = tuple(_lane(record) for record in records[:limit])
         more = len(records) > limit
         return Page(items, items[-1].lane if more else None, more)
@@ -369,7 +369,9 @@ def _operation(record: Mapping[str, Any]) -> Operation:
     outcome = record["outcome"] or None
     reasons = tuple(Reason(Code(reason["code"]), reason["says"]) for reason in record["reasons"])
     cancelled = outcome == Outcome.CANCELLED or "cancelled" in record["request"]
-    asked = {name: value for name, value in record["request"].items() if name != KEPT}  # where from is in the journal
+    asked = {
+        name: value for name, value in record["request"].items() if name != ORIGIN_FIELD
+    }  # where from is in the journal
     if "retries" in asked:
         asked["retries"] = operation_id(record["path"], asked["retries"])
     told = {

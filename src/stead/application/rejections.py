@@ -19,10 +19,10 @@ from stead.store import Store
 
 log = logging.getLogger(__name__)
 
-LINES = 30
+MAX_LINES_A_MINUTE = 30
 """Different ones of one caller, or of all who are nobody, in a minute."""
 MINUTE = 60.0
-LONGEST = 300
+MAX_MESSAGE_CHARS = 300
 """Characters of what is told of a login."""
 NOT_KNOWN = "not-known"
 MANY = "many"
@@ -45,17 +45,17 @@ class RejectionLog:
         """A policy has refused something."""
         reasons = [{"code": r.code, "says": r.message} for r in refusal.reasons]
         if not self._fits(principal, (path, word)):
-            says = f"{LINES} different ones were refused within a minute: others are counted here"
+            says = f"{MAX_LINES_A_MINUTE} different ones were refused within a minute: others are counted here"
             path, kind, word, reasons = CELL, "cell", MANY, [{"code": Code.NOT_PERMITTED, "says": says}]
         await self._tell(path, kind, principal, word, actor, refusal.state, reasons)
 
     async def not_known(self, says: str) -> None:
         """Somebody has shown what does not say who they are."""
         here = current_origin.get()
-        says = says[:LONGEST]
+        says = says[:MAX_MESSAGE_CHARS]
         if not self._fits("", (here.address if here else "", says)):
             current_origin.set(Origin(MANY, ""))
-            says = f"{LINES} different ones failed within a minute: others are counted here"
+            says = f"{MAX_LINES_A_MINUTE} different ones failed within a minute: others are counted here"
         await self._tell(CELL, "session", "", "login", Actor.USER, "", [{"code": NOT_KNOWN, "says": says}])
 
     async def _tell(
@@ -73,7 +73,7 @@ class RejectionLog:
             self._began = now
             self._told.clear()
         told = self._told.setdefault(who, set())
-        if what not in told and len(told) >= LINES:
+        if what not in told and len(told) >= MAX_LINES_A_MINUTE:
             return False
         told.add(what)
         return True

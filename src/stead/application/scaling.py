@@ -13,7 +13,7 @@ from stead.access.caller import Caller
 from stead.access.lane_use import LaneUse, not_allowed
 from stead.access.policies import DEMAND, NAMESPACE, SCALING, VIEW, PolicyResource, labels_of
 from stead.application.commands import Application
-from stead.application.compound import AT_ONCE
+from stead.application.compound import YIELD_EVERY
 from stead.application.models import InvalidRequest, Page
 from stead.application.names import operation_id
 from stead.application.scaling_policy import ScalingPolicy
@@ -129,7 +129,7 @@ class ScalingPolicies:
                 thing = PolicyResource(f"{where}/{policy.name}-{number}", policy.kind, labels, (lane_of(place),))
                 yield "create", thing
                 yield "delete", thing
-                if number % AT_ONCE == 0:
+                if number % YIELD_EVERY == 0:
                     await asyncio.sleep(0)
         for row in await self.application.reader.store.scaling.read_instances(policy.places, policy.name):
             if row["kind"] == policy.kind and scaling.made_by(row["spec"]) == maker:

@@ -32,9 +32,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """By kind. The specs of infrastructures, leases, systems, services and jobs are read whole elsewhere."""
 
-ALIKE = 0.8
+MIN_SIMILARITY = 0.8
 """How much alike two names are, of which one is taken for the other misspelled."""
-LONGEST = 40
+MAX_FIELD_CHARS = 40
 """Characters of a name that is compared; a longer one is no slip of the pen."""
 
 
@@ -43,8 +43,8 @@ def misspelled(kind: str, spec: Mapping[str, object]) -> Iterator[tuple[str, str
     known = (*FIELDS.get(kind, ()), *ANY) if kind in FIELDS else ()
     folded = {name.casefold(): name for name in known}
     for field in spec:
-        if not known or field in known or len(field) > LONGEST:
+        if not known or field in known or len(field) > MAX_FIELD_CHARS:
             continue
-        near = get_close_matches(field.casefold().replace("-", "").replace("_", ""), folded, 1, ALIKE)
+        near = get_close_matches(field.casefold().replace("-", "").replace("_", ""), folded, 1, MIN_SIMILARITY)
         if near:
             yield f"spec.{field}", f"{kind} has no field {field}; did you mean {folded[near[0]]}?"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-DEEPEST = 50
+MAX_DEPTH = 50
 _UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def storable(value: Any, depth: int = 0) -> Any:
     """The value, if the database can keep it as it is: JSON can say more than that."""
-    if depth > DEEPEST:
-        raise ValueError(f"it is nested more than {DEEPEST} deep")
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
     match value:
         case str():
             if _UNKEPT.search(value):

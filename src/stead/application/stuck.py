@@ -18,7 +18,7 @@ from stead.application.elapsed import Elapsed
 from stead.application.leases import waits_for
 from stead.application.models import Page
 from stead.application.names import operation_id
-from stead.application.reader import THERE, Reader
+from stead.application.reader import CONNECTED_SECONDS, Reader
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.rows import Actor, AwaitedParty, Trigger
 from stead.lifecycle.snapshot import Operation, Phase
@@ -27,7 +27,7 @@ from stead.store import Row
 
 GRACE = 10.0
 """Seconds for which a timer may be late: a controller looks for them twice a second."""
-LINES = 20
+MAX_LINES = 20
 """Lines of the journal that are read for each."""
 WELL = (Outcome.SUCCEEDED, Outcome.PREEMPTED)
 
@@ -110,7 +110,9 @@ async def stuck(reader: Reader, below: str, since: datetime, after: str | None, 
             items = await _waiting_leases(reader, below, limit - 1)
             items += await _lost_sites(reader, below, limit - 1 - len(items))
         room = limit - len(items)
-        records = await reader.store.diagnostics.list_stuck(below, first, room + 1, _declared(reader), GRACE, THERE)
+        records = await reader.store.diagnostics.list_stuck(
+            below, first, room + 1, _declared(reader), GRACE, CONNECTED_SECONDS
+        )
         items += await _under_way(reader, [record["path"] for record in records[:room]])
         if len(records) > room:
             last = records[room - 1]
@@ -203,7 +205,7 @@ async def _under_way(reader: Reader, paths: Sequence[str]) -> list[Stuck]:
     acting = {path: row.snapshot.hidden or row.snapshot.operation for path, row in rows.items()}
     known = {path: (op, lasts[path, op.id]) for path, op in acting.items() if op is not None and op.id}
     lines = await reader.store.journal.read_last(
-        [(path, op.id, last.since) for path, (op, last) in known.items()], LINES
+        [(path, op.id, last.since) for path, (op, last) in known.items()], MAX_LINES
     )
     absent = await _absent(reader, {path: _waits_on(rows[path]) for path in known})
     found = [_moving(reader, rows[path], *known[path], lines[path], absent[path]) for path in paths if path in known]
@@ -220,7 +222,7 @@ def _waits_on(row: Row) -> set[str]:
 async def _absent(reader: Reader, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
     """By path, what is to be said of each lane that no agent serves now."""
     lanes = sorted(set().union(*waits.values()))
-    there = await reader.store.lanes.filter_connected(lanes, THERE) if lanes else set()
+    there = await reader.store.lanes.filter_connected(lanes, CONNECTED_SECONDS) if lanes else set()
     ever = await reader.store.lanes.filter_served(lanes) if set(lanes) - there else set()
     return {
         path: tuple(
@@ -316,7 +318,7 @@ def _ways(reader: Reader, row: Row, op: Operation, lasts: Elapsed, absent: Seque
 
 async def _settled(reader: Reader, records: Sequence[Mapping[str, Any]]) -> list[Stuck]:
     asked = [(record["path"], str(record["operation"]), record["created_at"]) for record in records]
-    lines = await reader.store.journal.read_last(asked, LINES)
+    lines = await reader.store.journal.read_last(asked, MAX_LINES)
     rows = await reader.store.resources.read_many([path for path, _, _ in asked])
     return [_healed(reader, record, rows.get(record["path"]), lines[record["path"]]) for record in records]
 

@@ -15,7 +15,7 @@ from stead.schema import Model, Next
 
 SLACK = timedelta(seconds=5)
 """By which clocks of those who write the journal may differ."""
-ERRORS = 50
+MAX_ERRORS = 50
 """Reasons that are told apart."""
 
 
@@ -79,7 +79,7 @@ async def timeline(reader: Reader, op: Operation, skip: int, limit: int) -> Time
     id = uuid_of(op.id)
     records = await reader.store.operations.read_timeline(id, op.path, since, until, skip, limit)
     total = records[0]["total"] if records else 0
-    causes = await reader.store.operations.count_errors(id, ERRORS)
+    causes = await reader.store.operations.count_errors(id, MAX_ERRORS)
     reached = skip + len(records)
     return Timeline(
         operation=op,

@@ -14,7 +14,7 @@ from stead.controller.groups.counts import amounts
 from stead.lifecycle.decide.children import followed
 from stead.schema import Model, one_of
 
-DIGITS = 15
+MAX_DIGITS = 15
 """Of a name that is a number: so that they sort as numbers."""
 
 
@@ -94,7 +94,7 @@ def _branch(reader: Reader, record: Mapping[str, Any], start: int) -> TreeNode:
 
 
 def _key(name: str) -> str:
-    return name.rjust(DIGITS, "0") if name.isdigit() and len(name) <= DIGITS else name
+    return name.rjust(MAX_DIGITS, "0") if name.isdigit() and len(name) <= MAX_DIGITS else name
 
 
 def _place(after: str | None) -> tuple[int, str]:

@@ -20,12 +20,12 @@ from stead.bus.messages import (
     TakeCustodyReply,
     Wakeup,
 )
-from stead.controller.admission.frontend import SOON, RequestFrontend
+from stead.controller.admission.frontend import NUMBERING_DELAY, RequestFrontend
 from stead.controller.dispatch.custody import CustodyService, SupersededRun
 from stead.controller.execution.executor import CommitHook
 from stead.controller.execution.steps import Steps, Work
 from stead.controller.groups.expansion import GroupExpansion
-from stead.controller.kinds.kinds import EVERY
+from stead.controller.kinds.kinds import REFRESH_SECONDS
 from stead.controller.observation.agent_identities import AgentIdentities
 from stead.controller.observation.inventory import ExpectedInventory
 from stead.controller.observation.listener import Listener
@@ -39,7 +39,7 @@ from stead.controller.reconcilers.durations import DurationLearner
 from stead.controller.reconcilers.group_state import GroupStateReconciler
 from stead.controller.reconcilers.journal_numbering import JournalNumbering
 from stead.controller.reconcilers.leases import HostFailures, LeaseEvents, LeaseNotices, LeaseRetakes
-from stead.controller.reconcilers.partitions import KEPT, PartitionReconciler
+from stead.controller.reconcilers.partitions import RETENTION, PartitionReconciler
 from stead.controller.reconcilers.redispatch import RedispatchReconciler
 from stead.controller.reconcilers.revocations import RevocationReconciler
 from stead.controller.reconcilers.scaling import ScalingReconciler
@@ -71,7 +71,7 @@ class Controller(RequestFrontend):
         pace: Pace = DEFAULT,
         identities: AgentIdentities | None = None,
         webhooks: Sequence[str] = (),
-        kept: float = KEPT,
+        kept: float = RETENTION,
         publisher: CommitHook | None = None,
     ) -> None:
         """With `identities`, agents are known: each speaks for the lanes that it was given, and for no others.
@@ -105,7 +105,7 @@ class Controller(RequestFrontend):
         self.numbering = Reconciler("numbering", 0.2, JournalNumbering(store, GroupStateReconciler(executor)), told)
         self.healers: tuple[Reconciler, ...] = (
             self.redispatch,
-            Reconciler("kinds", EVERY, self.kinds.heal, told),
+            Reconciler("kinds", REFRESH_SECONDS, self.kinds.heal, told),
             Reconciler("presence", 1.0, self.presences, told),
             Reconciler("clock", 0.5, self.clock.tick, told),
             Reconciler("grants", 2.0, self.slots.heal, told),
@@ -138,7 +138,7 @@ class Controller(RequestFrontend):
             await self.executor.store.leases.mark_lost(written.apart)
         if not self._soon:
             self._soon = True
-            asyncio.get_running_loop().call_later(SOON, self._number)
+            asyncio.get_running_loop().call_later(NUMBERING_DELAY, self._number)
 
     def _number(self) -> None:
         self._soon = False

@@ -10,7 +10,7 @@ from stead import build as engines
 from stead.cli.output import Code
 from stead.cli.processes import controller, server
 from stead.cli.processes.place import Place
-from stead.controller.reconcilers.partitions import KEPT
+from stead.controller.reconcilers.partitions import RETENTION
 from stead.lifecycle.files.times import seconds
 from stead.lifecycle.rows import DAY
 from tests.cli.remote import NOWHERE, command
@@ -35,7 +35,7 @@ def test_a_controller_is_told_also_by_its_server(
 
 
 def test_what_is_said_without_a_word_is_the_same_everywhere() -> None:
-    assert seconds(Place("", "", "").kept) == KEPT
+    assert seconds(Place("", "", "").kept) == RETENTION
 
 
 @pytest.mark.parametrize("time", ["23h", "0", "36501d", "99999999999999999d", "soon"])

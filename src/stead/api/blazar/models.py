@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from stead.application import MOST_HOSTS, MOST_RESERVATIONS
+from stead.application import MAX_HOSTS, MAX_RESERVATIONS
 from stead.application.names import Name
 from stead.application.storable import storable
 
 Date = Annotated[str, StringConstraints(max_length=40), Field(examples=["2030-01-31 12:00"])]
 Text = Annotated[str, StringConstraints(max_length=10_000)]
-Count = Annotated[int, Field(ge=1, le=MOST_HOSTS)]
+Count = Annotated[int, Field(ge=1, le=MAX_HOSTS)]
 
 
 class BlazarAnswer(BaseModel):
@@ -148,7 +148,7 @@ class BlazarLeaseRequest(BlazarRequest):
     end_date: Date
     before_end_date: Date | None = None
     """When its end is to be told; an hour before it, unless said."""
-    reservations: Annotated[list[BlazarReservationRequest], Field(min_length=1, max_length=MOST_RESERVATIONS)]
+    reservations: Annotated[list[BlazarReservationRequest], Field(min_length=1, max_length=MAX_RESERVATIONS)]
     events: list[BlazarEventRequest] | None = None
 
 
@@ -160,7 +160,7 @@ class BlazarLeaseChange(BlazarRequest):
     start_date: Date | None = None
     end_date: Date | None = None
     before_end_date: Date | None = None
-    reservations: Annotated[list[BlazarReservationChange], Field(max_length=MOST_RESERVATIONS)] | None = None
+    reservations: Annotated[list[BlazarReservationChange], Field(max_length=MAX_RESERVATIONS)] | None = None
     events: list[BlazarEventRequest] | None = None
 
 

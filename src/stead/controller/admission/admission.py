@@ -20,7 +20,7 @@ from stead.controller.execution.journal_notes import why
 from stead.controller.execution.placement import found_for, places
 from stead.controller.execution.preconditions import is_free, place_of
 from stead.controller.execution.preconditions import makes as makes_object
-from stead.controller.execution.request_context import KEPT
+from stead.controller.execution.request_context import ORIGIN_FIELD
 from stead.controller.execution.transition import Answer, Applied, TransitionInput
 from stead.controller.groups.deploys import KIND as SYSTEM
 from stead.controller.groups.deploys import deployed
@@ -277,7 +277,7 @@ class Admission:
             request.action,
             authorized.principal,
             request.reason,
-            request.recorded() | ({KEPT: kept} if (kept := trail.record()) else {}),
+            request.recorded() | ({ORIGIN_FIELD: kept} if (kept := trail.record()) else {}),
             request.key,
             request.fingerprint() if request.key else "",
             queue,

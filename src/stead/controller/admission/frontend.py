@@ -27,10 +27,10 @@ from stead.store.commit import CommitResult
 
 log = logging.getLogger(__name__)
 
-SOON = 0.03
+NUMBERING_DELAY = 0.03
 """Seconds after a commit in which its lines of the journal get their positions, beside whatever else commits."""
 
-LONG = 8.0
+MAX_RETRY_DELAY = 8.0
 """Seconds between two words to nobody, after which no further one is said."""
 
 
@@ -78,12 +78,12 @@ class ControllerNotifier:
             )
         elif not self._soon:
             self._soon = True
-            asyncio.get_running_loop().call_later(SOON, lambda: asyncio.ensure_future(self._number()))
+            asyncio.get_running_loop().call_later(NUMBERING_DELAY, lambda: asyncio.ensure_future(self._number()))
 
     async def _until_heard(self, poke: Wakeup) -> None:
         """Where no controller listens yet, one may in a moment; whoever comes later finds it by the timers."""
-        pause = SOON
-        while pause < LONG:
+        pause = NUMBERING_DELAY
+        while pause < MAX_RETRY_DELAY:
             try:
                 await self.bus.wake(poke, heard=True)
             except BusError as error:

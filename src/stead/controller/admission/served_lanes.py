@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
-from stead.access.lane_use import SHOWN, named, uses
+from stead.access.lane_use import MAX_SHOWN_LANES, named, uses
 from stead.controller.admission.request import ActionRequest
 from stead.lifecycle.decision import Code, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
@@ -53,7 +53,7 @@ class ServedLanes:
         if not unserved or await self.store.lanes.find_denied(used.written(request.path)):
             return None  # a lane that the namespace may not use is rejected for that, and no name is suggested
         usable = await self.store.lanes.list_usable(request.path.split("/")[1])
-        return Rejection(tuple(_reason(lane, usable) for lane in unserved[:SHOWN]), state or "")
+        return Rejection(tuple(_reason(lane, usable) for lane in unserved[:MAX_SHOWN_LANES]), state or "")
 
     def _at_site(self, lifecycle: Lifecycle) -> bool:
         return lifecycle.presence or any(
@@ -72,8 +72,8 @@ def _reason(lane: str, usable: Sequence[str]) -> Reason:
     if near:
         other = f"did you mean {near[0]}?"
     elif usable:
-        more = " and more" if len(usable) > SHOWN else ""
-        other = f"the namespace may use {', '.join(usable[:SHOWN])}{more}"
+        more = " and more" if len(usable) > MAX_SHOWN_LANES else ""
+        other = f"the namespace may use {', '.join(usable[:MAX_SHOWN_LANES])}{more}"
     else:
         other = "no agent serves a lane that the namespace may use"
     says = f"no agent has ever served the lane {lane}; {other} (where its agent comes later: --expect-agent)"

@@ -8,7 +8,7 @@ from typing import Any
 from stead.lifecycle.definition import Lifecycle
 from stead.store import Row, Store
 
-TAKES = "ENABLED"
+AVAILABLE = "ENABLED"
 """The state of a node that machines are put on."""
 
 
@@ -24,7 +24,7 @@ async def found_for(
     row = row if action == "migrate" else None
     nodes = await store.nodes.list_on_lane(row.lane if row is not None else lane, namespace_of(path))
     away = [node for node in nodes if row is None or node["path"] != row.spec.get("node")]
-    away.sort(key=lambda node: node["state"] != TAKES or node["booked"])
+    away.sort(key=lambda node: node["state"] != AVAILABLE or node["booked"])
     if row is not None and not away:
         return {"node": ""}  # of which it is said that it is not there
     return {"node": away[0]["path"]} if away else {}
@@ -44,7 +44,7 @@ def starts(lifecycle: Lifecycle, action: str) -> tuple[str, ...]:
 async def others(store: Store, lane: str, node: str, namespace: str) -> list[str]:
     """Where machines of a namespace can go from a node, the emptiest first: not to what another has booked."""
     nodes = await store.nodes.list_on_lane(lane, namespace)
-    return [n["path"] for n in nodes if n["state"] == TAKES and not n["booked"] and n["path"] != node]
+    return [n["path"] for n in nodes if n["state"] == AVAILABLE and not n["booked"] and n["path"] != node]
 
 
 async def booked(store: Store, asked: Iterable[tuple[str, str, str, object]]) -> set[tuple[str, str]]:

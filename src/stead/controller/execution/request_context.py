@@ -14,10 +14,10 @@ from stead.telemetry.context import TraceContext
 
 log = logging.getLogger(__name__)
 
-KEPT = "origin"
+ORIGIN_FIELD = "origin"
 """Under which an operation's record has it."""
 
-REMEMBERED = 10_000
+MAX_CONTEXTS = 10_000
 NOWHERE = TraceContext()
 
 
@@ -31,7 +31,7 @@ class RequestContexts:
     def note(self, operation: str, trail: TraceContext) -> None:
         """It comes from there."""
         self._known[operation] = trail
-        while len(self._known) > REMEMBERED:
+        while len(self._known) > MAX_CONTEXTS:
             del self._known[next(iter(self._known))]
 
     async def of(self, operations: Iterable[str]) -> dict[str, TraceContext]:

@@ -70,7 +70,7 @@ type Work = Callable[[Row, UUID], Awaitable[Answer]]
 """Does what is missing for a resource and the operation on it: again and again, and by several at once."""
 
 
-WELL = ("", Outcome.SUCCEEDED, Outcome.PREEMPTED)
+UNFAILED = ("", Outcome.SUCCEEDED, Outcome.PREEMPTED)
 """How an operation has ended, or not yet, where that is nothing to worry about."""
 
 
@@ -90,7 +90,7 @@ class Requested:
     async def bad(self) -> dict[str, list[str]]:
         """By path, those that did not go well, where the last is one of them."""
         known = await self.store.operations.read_outcomes([id for ids in self._asked.values() for id in ids])
-        bad = {p: [i for i in ids if i in known and known[i][0] not in WELL] for p, ids in self._asked.items()}
+        bad = {p: [i for i in ids if i in known and known[i][0] not in UNFAILED] for p, ids in self._asked.items()}
         return {path: ids for path, ids in bad.items() if ids and ids[-1] == self._asked[path][-1]}
 
     async def why(self, operation: str) -> str:

@@ -16,7 +16,7 @@ from stead.controller.execution.executor import TransitionExecutor
 from stead.lifecycle.definition import Lifecycle
 from stead.store import Row
 
-LAUNCH = 20
+LAUNCH_BATCH = 20
 """VMs that a provider may be asked for in one call, where it makes many at once."""
 
 TAKEN = ("provider", "region", "spec", "image", "labels")
@@ -94,7 +94,7 @@ def _picked(wanted: Sequence[Segment], after: int, limit: int) -> Iterator[tuple
 
 def launch_of(operation: str, segment: Segment, offset: int) -> tuple[UUID, dict[str, Any]]:
     """The token of a member, and the launch that it is part of."""
-    first = offset - offset % LAUNCH
+    first = offset - offset % LAUNCH_BATCH
     token = uuid5(UUID(operation), f"{segment.group}/{segment.first + first}")
-    index, count = offset - first, min(LAUNCH, segment.count - first)
+    index, count = offset - first, min(LAUNCH_BATCH, segment.count - first)
     return uuid5(token, str(index)), {"token": str(token), "index": index, "count": count, "path": segment.group}

@@ -18,16 +18,19 @@ from stead.store import Store
 from stead.store.migrate import newest
 from stead.telemetry.exposition import values
 
-THERE = 30.0
-FEW = 5
+CONNECTED_SECONDS = 30.0
+MAX_SHOWN = 5
+"""Things that a finding names."""
+MIN_DAYS_AHEAD = 5
+"""Days ahead for which there have to be partitions."""
 LONG, TOO_LONG = 60.0, 600.0
 """Seconds of a transaction."""
 SKEW, TOO_MUCH = 1.0, 5.0
 """Seconds between two clocks."""
-UNNUMBERED = 10.0
+MAX_UNNUMBERED_SECONDS = 10.0
 """Seconds that a line of the journal may wait for its position."""
 SELDOM = {"partitions": 7200.0}
-OFTEN = 180.0
+RECONCILE_SECONDS = 180.0
 """Seconds in which every other reconciler looks at least once."""
 SOON = timedelta(days=7)
 FROZEN = 1_000_000_000
@@ -159,9 +162,9 @@ class Doctor:
         return [*reconcilers(text, self.store.clock() + offset), controller_clock(offset)]
 
     async def _work(self) -> list[Finding]:
-        gauges = await self.store.diagnostics.read_gauges(10_000, THERE)
+        gauges = await self.store.diagnostics.read_gauges(10_000, CONNECTED_SECONDS)
         stuck = await self.stuck()
-        lanes = await self.store.lanes.list_unserved(THERE, FEW + 1)
+        lanes = await self.store.lanes.list_unserved(CONNECTED_SECONDS, MAX_SHOWN + 1)
         return [numberer(gauges), timers(gauges), *work(gauges, stuck), unserved(lanes)]
 
     async def _agents(self) -> list[Finding]:
@@ -228,7 +231,7 @@ def partitions(read: Mapping[str, Any]) -> Finding:
     ahead, do = read["ahead"], "see whether a controller runs, and what its log says of partitions"
     if ahead == 0:
         return bad("partitions", "there is none for tomorrow: lines will go to the default one, and stay there", do)
-    if ahead < FEW:
+    if ahead < MIN_DAYS_AHEAD:
         return warn("partitions", f"they are made for {ahead} days ahead, and should be for 7", do)
     first = "; the default one has the lines of the first day" if read["in_default"] else ""
     return ok("partitions", f"made for {ahead} days ahead{first}")
@@ -256,8 +259,8 @@ def skew(agents: Sequence[Mapping[str, Any]]) -> Finding:
     offsets = {a["name"]: a["clock_offset"] for a in agents if a["there"]}
     wrong = sorted((name for name in offsets if abs(offsets[name]) > TOO_MUCH), key=lambda name: -abs(offsets[name]))
     if wrong:
-        more = f"; and {len(wrong) - FEW} more" if len(wrong) > FEW else ""
-        says = "; ".join(f"{name}'s is {_off(offsets[name])}" for name in wrong[:FEW])
+        more = f"; and {len(wrong) - MAX_SHOWN} more" if len(wrong) > MAX_SHOWN else ""
+        says = "; ".join(f"{name}'s is {_off(offsets[name])}" for name in wrong[:MAX_SHOWN])
         return warn("agents' clocks", f"{says}{more}", "run an NTP client where these agents run")
     worst = max(map(abs, offsets.values()), default=0.0)
     return ok("agents' clocks", f"the worst is {worst:.1f} s off")
@@ -272,7 +275,9 @@ def reconcilers(text: str, now: float) -> Iterable[Finding]:
     seen = {labels["reconciler"]: at for labels, at in _labelled(text, "stead_reconciler_success_timestamp_seconds")}
     began = {labels["reconciler"] for labels, _ in _labelled(text, "stead_reconciler_runs_total")}
     since = max(values(text, "process_start_time_seconds").values(), default=now)
-    late = sorted(name for name in began if now - max(seen.get(name, 0.0), since) > SELDOM.get(name, OFTEN))
+    late = sorted(
+        name for name in began if now - max(seen.get(name, 0.0), since) > SELDOM.get(name, RECONCILE_SECONDS)
+    )
     do = "the log of the controller says why: it names the reconciler"
     if late:
         return [bad("reconcilers", f"{', '.join(late)} failed or hung for minutes", do)]
@@ -290,7 +295,7 @@ def numberer(gauges: Mapping[str, Any]) -> Finding:
     """Whether the journal gets its positions."""
     waits = gauges["unnumbered"] or 0.0
     says = f"the oldest line of the journal without a position waits {waits:.1f} s"
-    if waits > UNNUMBERED:
+    if waits > MAX_UNNUMBERED_SECONDS:
         do = "followers see nothing new: see whether a controller runs, and what it says of numbering"
         return bad("numberer", says, do)
     return ok(
@@ -301,7 +306,7 @@ def numberer(gauges: Mapping[str, Any]) -> Finding:
 def timers(gauges: Mapping[str, Any]) -> Finding:
     """Whether what is due is fired."""
     late = gauges["late"] or 0.0
-    if late > UNNUMBERED:
+    if late > MAX_UNNUMBERED_SECONDS:
         do = "nothing gets on that waits for a timer: see whether a controller runs, and what it says of the clock"
         return bad("timers", f"one is late by {late:.0f} s", do)
     return ok("timers", "none is late")
@@ -315,8 +320,8 @@ def work(gauges: Mapping[str, Any], stuck: Sequence[str]) -> Iterable[Finding]:
         do = "stead lane list says who serves which lane; see the log of the agent"
         yield warn("orders", f"one has been waiting for an agent for {age:.0f} s", do)
     if stuck:
-        more = f" and {len(stuck) - FEW} more" if len(stuck) > FEW else ""
-        yield warn("stuck", f"{', '.join(stuck[:FEW])}{more}", "stead stuck says why, and what to do")
+        more = f" and {len(stuck) - MAX_SHOWN} more" if len(stuck) > MAX_SHOWN else ""
+        yield warn("stuck", f"{', '.join(stuck[:MAX_SHOWN])}{more}", "stead stuck says why, and what to do")
     else:
         yield ok("stuck", "nothing")
 
@@ -324,9 +329,9 @@ def work(gauges: Mapping[str, Any], stuck: Sequence[str]) -> Iterable[Finding]:
 def unserved(lanes: Sequence[str]) -> Finding:
     """Whether somebody serves every lane that has orders."""
     if lanes:
-        more = " and more" if len(lanes) > FEW else ""
+        more = " and more" if len(lanes) > MAX_SHOWN else ""
         do = "start an agent for them: stead agent run --lane …; what waits is taken then"
-        return bad("lanes", f"nobody serves {', '.join(lanes[:FEW])}{more}, and orders wait there", do)
+        return bad("lanes", f"nobody serves {', '.join(lanes[:MAX_SHOWN])}{more}, and orders wait there", do)
     return ok("lanes", "every lane with orders is served")
 
 
@@ -335,9 +340,9 @@ def silent(agents: Sequence[Mapping[str, Any]]) -> Finding:
     away = [a["name"] for a in agents if a["last_seen"] is not None and not a["there"] and a["revoked_at"] is None]
     there = sum(bool(agent["there"]) for agent in agents)
     if away:
-        more = f" and {len(away) - FEW} more" if len(away) > FEW else ""
+        more = f" and {len(away) - MAX_SHOWN} more" if len(away) > MAX_SHOWN else ""
         do = "see their machines; one that will not come back: stead agent revoke NAME"
-        return warn("agents", f"{there} are there; not heard for 30 s: {', '.join(away[:FEW])}{more}", do)
+        return warn("agents", f"{there} are there; not heard for 30 s: {', '.join(away[:MAX_SHOWN])}{more}", do)
     if not there:
         return warn("agents", "there is none", "start one: stead agent run --lane …")
     return ok("agents", f"all {there} are there")
@@ -347,9 +352,9 @@ def rejected(agents: Sequence[Mapping[str, Any]]) -> Finding:
     """Whether every agent may use its provider."""
     found = [f"{a['name']} on {lane}: {why}" for a in agents if a["there"] for lane, why in a["rejected"].items()]
     if found:
-        more = f"; and {len(found) - FEW} more" if len(found) > FEW else ""
+        more = f"; and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
         do = "give the agent credentials that the provider accepts, and start it again"
-        return bad("providers", f"providers reject {'; '.join(found[:FEW])}{more}", do)
+        return bad("providers", f"providers reject {'; '.join(found[:MAX_SHOWN])}{more}", do)
     return ok("providers", "no provider rejects its agent")
 
 
@@ -367,10 +372,10 @@ def expiring(agents: Sequence[Mapping[str, Any]], now: datetime) -> Finding:
     ]
     if over:
         do = "they have to join anew: stead agent invite, stead agent join"
-        return bad("agents' identities", f"over: {', '.join(over[:FEW])}", do)
+        return bad("agents' identities", f"over: {', '.join(over[:MAX_SHOWN])}", do)
     if due:
         do = "agents renew by themselves while they are connected: see their logs"
-        return warn("agents' identities", f"end within two days: {', '.join(due[:FEW])}", do)
+        return warn("agents' identities", f"end within two days: {', '.join(due[:MAX_SHOWN])}", do)
     return ok("agents' identities", "none ends soon")
 
 

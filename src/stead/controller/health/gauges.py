@@ -14,14 +14,14 @@ from stead.telemetry import metrics
 
 log = logging.getLogger(__name__)
 
-EVERY = 5.0
+REFRESH_SECONDS = 5.0
 """Seconds for which what was read is as good as new, however many ask."""
 
-PATIENCE = 3.0
+TIMEOUT_SECONDS = 3.0
 """Seconds that a reading may take."""
 
-MOST = 10_000
-THERE = 30.0
+MAX_COUNTED = 10_000
+CONNECTED_SECONDS = 30.0
 
 
 type Look = Callable[[], Awaitable[Mapping[str, Any] | None]]
@@ -35,7 +35,7 @@ async def _no_bus() -> None:
 class Gauges:
     """Reads the cell by one statement."""
 
-    def __init__(self, store: Store, bus: Look = _no_bus, every: float = EVERY) -> None:
+    def __init__(self, store: Store, bus: Look = _no_bus, every: float = REFRESH_SECONDS) -> None:
         self.store = store
         self.bus = bus
         self.every = every
@@ -50,8 +50,8 @@ class Gauges:
             if began - self._at < self.every:
                 return
             try:
-                async with asyncio.timeout(PATIENCE):
-                    read = await self.store.diagnostics.read_gauges(MOST, THERE)
+                async with asyncio.timeout(TIMEOUT_SECONDS):
+                    read = await self.store.diagnostics.read_gauges(MAX_COUNTED, CONNECTED_SECONDS)
             except Exception as error:
                 log.warning("the cell could not be read for its metrics: %s: %s", type(error).__name__, error)
                 metrics.DATABASE.set(0)
@@ -70,7 +70,7 @@ class Gauges:
     async def _look_at_bus(self) -> None:
         """How many of its streams and consumers cannot go on; no number where it is away or does not answer."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 said = await self.bus()
         except Exception as error:
             log.warning("bus.unanswered error=%r", f"{type(error).__name__}: {error}")

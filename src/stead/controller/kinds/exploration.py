@@ -18,11 +18,11 @@ from stead.lifecycle.explore import Bounds, explore
 
 BOUNDS = Bounds()
 """The same that built-in kinds are explored in."""
-MOST = 250_000
+MAX_STATES = 250_000
 """Worlds that are looked at; the built-in kinds of most people's liking have less."""
-PATIENCE = 240.0
+TIMEOUT_SECONDS = 240.0
 """Seconds for all of it."""
-POLITE = 10
+NICENESS = 10
 """By how much others go first."""
 
 
@@ -42,7 +42,7 @@ class TooLarge(Exception):
     """It was not done in time."""
 
 
-async def explored(document: str, patience: float = PATIENCE) -> ExplorationResult:
+async def explored(document: str, patience: float = TIMEOUT_SECONDS) -> ExplorationResult:
     """Explore what a document says. Raises `TooLarge`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -67,11 +67,11 @@ async def explored(document: str, patience: float = PATIENCE) -> ExplorationResu
 
 def search(document: str) -> ExplorationResult:
     """Explore it here and now."""
-    found = explore(load(document), BOUNDS, most=MOST)
+    found = explore(load(document), BOUNDS, most=MAX_STATES)
     story = found.violation.story() if found.violation is not None else ""
     return ExplorationResult(found.visited, found.steps, found.complete, asdict(BOUNDS), story)
 
 
 if __name__ == "__main__":
-    os.nice(POLITE)
+    os.nice(NICENESS)
     sys.stdout.buffer.write(msgspec.json.encode(search(sys.stdin.read())))

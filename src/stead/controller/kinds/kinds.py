@@ -23,7 +23,7 @@ from stead.store import Store
 
 log = logging.getLogger(__name__)
 
-EVERY = 0.5
+REFRESH_SECONDS = 0.5
 """Seconds between two looks at whether something was registered."""
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stead.access.policies import CELL, NAMESPACE, OWN_ACTIONS
-from stead.controller.kinds.exploration import MOST, ExplorationResult, TooLarge, explored
+from stead.controller.kinds.exploration import MAX_STATES, ExplorationResult, TooLarge, explored
 from stead.controller.kinds.kinds import Kinds, RegisteredLifecycle
 from stead.lifecycle.decide.group import makes
 from stead.lifecycle.definition import Lifecycle
@@ -97,7 +97,9 @@ class Registry:
             says = "there is a way to what must not be, the shortest of which is this"
             return InvalidDocument("not-safe", f"{says}:\n{found.story}")
         if not found.complete:
-            return InvalidDocument("not-explored", f"it has more than {MOST:,} worlds, and not all of them were seen")
+            return InvalidDocument(
+                "not-explored", f"it has more than {MAX_STATES:,} worlds, and not all of them were seen"
+            )
         return found
 
     async def unregister(self, kind: str, who: str) -> InvalidDocument | None:

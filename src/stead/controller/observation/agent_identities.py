@@ -37,10 +37,10 @@ LIFETIME = 30 * 86_400.0
 TOKEN = "stead-join-"
 """How a token begins, so that whoever finds one knows what it is."""
 
-MOST_LANES = 200
+MAX_LANES = 200
 """Lanes of one agent: its claims name the subjects of each, and it shows them whenever it connects."""
 
-TRIES = 5
+MAX_ATTEMPTS = 5
 
 
 class InvitationRejected(Exception):
@@ -112,8 +112,8 @@ class AgentIdentities:
         by = authorized.principal
         for word in (name, *lanes):
             to_token(word)  # or it is no name on the bus
-        if not 0 < len(lanes) <= MOST_LANES:
-            raise ValueError(f"an agent has between 1 and {MOST_LANES} lanes")
+        if not 0 < len(lanes) <= MAX_LANES:
+            raise ValueError(f"an agent has between 1 and {MAX_LANES} lanes")
         token = f"{TOKEN}{secrets.token_urlsafe(32)}"
         expires_at = await self.store.identities.invite(digest(token), name, sorted(set(lanes)), by, seconds)
         if expires_at is None:
@@ -164,7 +164,7 @@ class AgentIdentities:
 
     async def push(self) -> None:
         """Tell the servers of the bus who is revoked. Whoever was revoked meanwhile is told, too."""
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             wanted = await self.store.identities.read_revoked_keys()
             await self._system().update(self.issuer.account_claims(wanted))
             if await self.store.identities.read_revoked_keys() == wanted:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 PAGE = 500
 """Members on one page."""
 
-TOGETHER = 50
+MAX_BATCH = 50
 """Lanes that are read by one statement."""
 
 
@@ -44,7 +44,7 @@ class ExpectedInventory:
         self.executor = executor
         self.trust = trust
         self.max_message = max_message
-        self._read = Batcher(self._pages, TOGETHER, at_once=2)
+        self._read = Batcher(self._pages, MAX_BATCH, at_once=2)
         self._seen = CompiledKind(executor.kinds, _visible)
         """Kinds that can be looked at."""
 

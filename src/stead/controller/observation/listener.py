@@ -26,7 +26,7 @@ from stead.telemetry.context import log_context
 
 log = logging.getLogger(__name__)
 
-PAUSE = 0.5
+RETRY_SECONDS = 0.5
 """Seconds before another try where the bus or the database is away."""
 
 
@@ -55,7 +55,7 @@ class Listener:
                     deliveries = await consumer.fetch()
                 except BusError as error:
                     log.info("no reports: %s", error)
-                    await asyncio.sleep(PAUSE)
+                    await asyncio.sleep(RETRY_SECONDS)
                     continue
                 if deliveries:
                     await self.apply(deliveries)
@@ -71,7 +71,7 @@ class Listener:
         except Exception as error:
             if not at_fault(error):
                 log.warning("what agents said was not applied and comes again: %s: %s", type(error).__name__, error)
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RETRY_SECONDS)
             elif len(deliveries) > 1:
                 for delivery in deliveries:
                     await self.apply([delivery])

@@ -25,10 +25,10 @@ from stead.store.decision_template import observation_interval
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 100
+MAX_REQUEST_MEMBERS = 100
 """Members in one question, which is one call to a provider."""
 
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 """Seconds for an answer."""
 
 PAGE = 1000
@@ -108,7 +108,9 @@ class ProviderObserver:
         seen = await self.look(row for row in rows if not row.snapshot.taken)
         return [line for line in seen.values() if isinstance(line, StateLine)]
 
-    async def look(self, rows: Iterable[Row], patience: float = PATIENCE) -> dict[str, StateLine | UnknownReason]:
+    async def look(
+        self, rows: Iterable[Row], patience: float = TIMEOUT_SECONDS
+    ) -> dict[str, StateLine | UnknownReason]:
         """What there is of each, or why nobody can say: one question for each lane and so many members."""
         lanes: defaultdict[str, list[Row]] = defaultdict(list)
         for row in rows:
@@ -117,7 +119,7 @@ class ProviderObserver:
         questions = [
             ProbeRequest(lane, part)
             for lane, of_lane in lanes.items()
-            for part in parts_of(map(member_of, of_lane), AT_ONCE)
+            for part in parts_of(map(member_of, of_lane), MAX_REQUEST_MEMBERS)
         ]
         for answer in await asyncio.gather(*(self._ask(question, patience) for question in questions)):
             seen |= answer
@@ -152,7 +154,9 @@ class ProviderObserver:
         newer = await self.executor.store.agents.find_superseded([(reply.agent, reply.epoch)])
         return any(lane in lanes for lanes in newer.values())
 
-    async def logs(self, row: Row, lines: int, since: str, patience: float = PATIENCE) -> LogsReply | UnknownReason:
+    async def logs(
+        self, row: Row, lines: int, since: str, patience: float = TIMEOUT_SECONDS
+    ) -> LogsReply | UnknownReason:
         """What a resource wrote, where it is; or why nobody can say."""
         if not row.lane:
             return UnknownReason.UNASKED
@@ -227,7 +231,7 @@ class ProviderObserver:
 def calls_for(rows: Iterable[Row]) -> int:
     """How many calls it takes to look at some resources."""
     lanes = Counter(row.lane for row in rows)
-    return sum(-(-members // AT_ONCE) for members in lanes.values())
+    return sum(-(-members // MAX_REQUEST_MEMBERS) for members in lanes.values())
 
 
 def _why(state: State, told: str | None) -> UnknownReason:

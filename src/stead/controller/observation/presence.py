@@ -36,16 +36,16 @@ log = logging.getLogger(__name__)
 
 SITES = f"{LANE}."
 
-MOST = 1000
+MAX_BATCH = 1000
 """Agents in one statement."""
 
 MEETING = 200
 """Sites that are met at a time, where all come at once: more at a time would not be met sooner."""
 
-TOGETHER = 200
+MAX_BATCH_HEARTBEATS = 200
 """Agents that are greeted by one statement."""
 
-WORDS = 3
+MISSED_HEARTBEATS = 3
 """How often an agent is to say that it is there, in the time after which it is missed."""
 
 CONTROLLER = "controller"
@@ -68,7 +68,7 @@ class AgentPresence:
         self._answers: dict[tuple[str, int], str] = {}
         """Where runs of agents want to hear that they are superseded."""
         self._throttled: Counter[str] = Counter()
-        self._last = Batcher(executor.store.agents.read_last_epochs, TOGETHER, at_once=2)
+        self._last = Batcher(executor.store.agents.read_last_epochs, MAX_BATCH_HEARTBEATS, at_once=2)
         self._since = time.monotonic()
         """Since when whoever is there could be heard."""
         self._unheard = LogThrottle()
@@ -112,7 +112,7 @@ class AgentPresence:
         lanes = [lane for lane in asked.lanes if lane.startswith(SITES)]
         after, sites, forgotten = await self._last((asked.agent, lanes))
         known = [KnownSite(*site) for site in sites]
-        now, every = self.executor.clock(), self.away / WORDS
+        now, every = self.executor.clock(), self.away / MISSED_HEARTBEATS
         return SiteReply(last_epoch=after, presence_interval=every, sites=known, forgotten=forgotten, now=now)
 
     async def successors(self, reports: Sequence[Report]) -> list[TransitionInput]:
@@ -135,8 +135,8 @@ class AgentPresence:
         answers, self._answers = self._answers, {}
         throttled, self._throttled = self._throttled, Counter()
         try:
-            for first in range(0, len(heard), MOST):
-                superseded = await self.executor.store.agents.record_presence(heard[first : first + MOST], SITES)
+            for first in range(0, len(heard), MAX_BATCH):
+                superseded = await self.executor.store.agents.record_presence(heard[first : first + MAX_BATCH], SITES)
                 await self._stop(superseded, answers)
             if answers:
                 await self._turn_away(answers)
@@ -196,7 +196,7 @@ class AgentPresence:
     async def _miss(self) -> int:
         """Tell sites who is gone."""
         store = self.executor.store
-        missed = await store.agents.list_missing(self.away, MOST)
+        missed = await store.agents.list_missing(self.away, MAX_BATCH)
         met = [m for m in missed if m["path"] is not None and m["notify"] is not None]
         told = [
             TransitionInput(m["path"], Disconnected(m["notify"]), CONTROLLER, facts={CONNECTED: False}) for m in met

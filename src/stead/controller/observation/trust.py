@@ -14,10 +14,10 @@ from stead.bus.invalid_messages import InvalidMessages
 from stead.bus.messages import Hello, Presence
 from stead.store import Store
 
-REMEMBERED = 5.0
+CACHE_SECONDS = 5.0
 """Seconds."""
 
-MOST = 10_000
+MAX_CACHED = 10_000
 """Agents that are remembered."""
 
 AHEAD = 86_400
@@ -44,8 +44,8 @@ class ReportTrust:
         if not self.known:
             return None
         at, lanes = self._lanes.get(agent, (0.0, frozenset[str]()))
-        if now - at > REMEMBERED:
-            if len(self._lanes) >= MOST:
+        if now - at > CACHE_SECONDS:
+            if len(self._lanes) >= MAX_CACHED:
                 self._lanes.clear()
             lanes = frozenset(await self.store.identities.lanes_of(agent))
             self._lanes[agent] = (now, lanes)

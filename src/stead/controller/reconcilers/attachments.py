@@ -22,9 +22,9 @@ log = logging.getLogger(__name__)
 
 BATCH = 50
 """Machines that are looked at in one go."""
-PART = 5000
+JOURNAL_BATCH = 5000
 """Lines of the journal that are read in one go."""
-AGAIN = 5.0
+RETRY_SECONDS = 5.0
 """Seconds before another look at a machine whose disks are on their way; by whoever is there."""
 
 CONTROLLER = "controller"
@@ -69,12 +69,12 @@ class AttachmentReconciler:
 
     async def __call__(self) -> int:
         """Look at all that are to be looked at now; how many that were."""
-        read = await self.store.attachments.enqueue_moved(PART)
-        due = await self.store.attachments.due(self.admission.executor.clock(), BATCH, AGAIN)
+        read = await self.store.attachments.enqueue_moved(JOURNAL_BATCH)
+        due = await self.store.attachments.due(self.admission.executor.clock(), BATCH, RETRY_SECONDS)
         for each in due:
             if await self.follow(each["machine"], each["state"]):
                 await self.store.attachments.complete(each["machine"], each["turn"])
-        return len(due) + (read >= PART)
+        return len(due) + (read >= JOURNAL_BATCH)
 
     async def follow(self, machine: str, state: str | None) -> bool:
         """Ask its disks to follow a machine; whether they all have."""

@@ -8,7 +8,7 @@ from stead.store.decision_template import observation_interval
 
 BATCH = 500
 
-PATIENCE = 60.0
+MAX_WAIT_SECONDS = 60.0
 """Seconds after which what nobody could look at comes up again."""
 
 
@@ -22,7 +22,7 @@ class DriftReconciler:
         """Look at what is due; how many were seen."""
         store = self.observer.executor.store
         rows = await store.resources.read_many(
-            await store.observations.due(BATCH, min(PATIENCE, self.observer.pace.look))
+            await store.observations.due(BATCH, min(MAX_WAIT_SECONDS, self.observer.pace.look))
         )
         settled = [row for row in rows.values() if row.snapshot.operation is None and row.snapshot.hidden is None]
         seen = await self.observer.ask(settled)

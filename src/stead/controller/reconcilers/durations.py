@@ -14,9 +14,9 @@ from stead.lifecycle.durations import well
 from stead.lifecycle.rows import DAY
 from stead.store import Store
 
-PART = 2000
+JOURNAL_BATCH = 2000
 """Lines of the journal that are read in one go."""
-KEPT = 90 * DAY
+RETENTION = 90 * DAY
 """Seconds for which something is known of what does not happen any more."""
 SELDOM = 1000
 """After so many times, what is too old is forgotten."""
@@ -32,10 +32,10 @@ class DurationLearner:
 
     async def __call__(self) -> int:
         """Learn from what was written last. There is never a need to go on at once, so none was out of order."""
-        await self.store.durations.learn(PART, self.well())
+        await self.store.durations.learn(JOURNAL_BATCH, self.well())
         self._times += 1
         if self._times % SELDOM == 0:
-            await self.store.durations.remove_unused(KEPT)
+            await self.store.durations.remove_unused(RETENTION)
         return 0
 
 

@@ -28,13 +28,13 @@ log = logging.getLogger(__name__)
 
 BATCH = 100
 """Leases that are looked at in one go."""
-AGAIN = 2.0
+RETRY_SECONDS = 2.0
 """Seconds before another tries what could not be done."""
-RETAKE = 10.0
+RECLAIM_SECONDS = 10.0
 """Seconds before hosts that could not be taken back are asked for once more; later, longer."""
-POST = 10.0
+POST_TIMEOUT_SECONDS = 10.0
 """Seconds that a webhook has to answer."""
-TRIES = 20
+MAX_ATTEMPTS = 20
 """How often a webhook is tried: over about half a day."""
 
 ACTIONS = {"start_lease": "start", "end_lease": "terminate"}
@@ -50,7 +50,7 @@ class LeaseEvents:
     async def __call__(self) -> int:
         """See to all that is due; how much that was."""
         now = self.executor.clock()
-        due = await self.executor.store.leases.due_events(now, BATCH, AGAIN)
+        due = await self.executor.store.leases.due_events(now, BATCH, RETRY_SECONDS)
         async with asyncio.TaskGroup() as group:
             for lease, kind in due:
                 action = ACTIONS.get(kind)
@@ -85,7 +85,7 @@ class LeaseRetakes:
 
     async def __call__(self) -> int:
         """Ask again for what is due; how much that was."""
-        due = await self.executor.store.leases.due_reclaims(self.executor.clock(), BATCH, RETAKE)
+        due = await self.executor.store.leases.due_reclaims(self.executor.clock(), BATCH, RECLAIM_SECONDS)
         for lease in due:
             await _ask(self.admission, lease, "terminate", Actor.CLOCK, "")
         return len(due)
@@ -102,7 +102,7 @@ class HostFailures:
         """Note what is missing, and have it mended where it can be."""
         now = self.executor.clock()
         flagged = await self.executor.store.leases.flag_degraded(now)
-        leases = await self.executor.store.leases.due_repairs(now, BATCH, AGAIN)
+        leases = await self.executor.store.leases.due_repairs(now, BATCH, RETRY_SECONDS)
         for lease in leases:
             await _ask(self.admission, lease, "update", Actor.CONTROLLER, "a host of it failed, or works again")
         return len(flagged) + len(leases)
@@ -119,7 +119,7 @@ class LeaseNotices:
 
     async def __call__(self) -> int:
         """Try what is due; how much that was."""
-        due = await self.executor.store.notices.due(self.executor.clock(), BATCH, 2 * POST)
+        due = await self.executor.store.notices.due(self.executor.clock(), BATCH, 2 * POST_TIMEOUT_SECONDS)
         await asyncio.gather(*(self._bring(notice) for notice in due))
         return len(due)
 
@@ -128,7 +128,7 @@ class LeaseNotices:
         if error:
             log.info("the webhook of %s: %s", notice["lease"], error)
         now = self.executor.clock()
-        ended = not error or notice["tries"] >= TRIES or not self._may(notice["url"])
+        ended = not error or notice["tries"] >= MAX_ATTEMPTS or not self._may(notice["url"])
         again = None if ended else now + min(2 ** notice["tries"], HOUR)
         await self.executor.store.notices.record_attempt(notice["id"], now, error, again)
 
@@ -145,7 +145,7 @@ class LeaseNotices:
         """What went wrong, if something did."""
         if not self._may(notice["url"]):
             return "this cell lets webhooks go nowhere like that"
-        self._client = self._client or httpx.AsyncClient(timeout=POST, follow_redirects=False)
+        self._client = self._client or httpx.AsyncClient(timeout=POST_TIMEOUT_SECONDS, follow_redirects=False)
         try:
             says = {"kind": notice["event"], **notice["says"]}
             answer = await self._client.post(notice["url"], json=says, headers={"x-stead-notice": str(notice["id"])})

@@ -13,27 +13,27 @@ from stead.store import Store
 
 log = logging.getLogger(__name__)
 
-AHEAD = 7
+DAYS_AHEAD = 7
 
-KEPT = 90.0 * DAY
+RETENTION = 90.0 * DAY
 """Seconds for which operations that have ended are kept, and keys of requests."""
 
-MOST = 10_000
+MAX_ROWS = 10_000
 """Keys that are forgotten in one go."""
 
 
 class PartitionReconciler:
     """Makes partitions for the days to come, and drops those of operations that are over."""
 
-    def __init__(self, store: Store, kept: float = KEPT) -> None:
+    def __init__(self, store: Store, kept: float = RETENTION) -> None:
         self.store = store
         self.kept = kept
 
     async def __call__(self) -> int:
         """Make what is missing; nothing more is to be done at once, so it never says that it mended anything."""
-        await self.store.partitions.create(AHEAD)
+        await self.store.partitions.create(DAYS_AHEAD)
         while part := await self.store.partitions.drop_operations(self.kept):
             log.info("%s is forgotten: the operations of that day", part)
-        while await self.store.operations.delete_keys(self.kept, MOST) == MOST:
+        while await self.store.operations.delete_keys(self.kept, MAX_ROWS) == MAX_ROWS:
             pass
         return 0

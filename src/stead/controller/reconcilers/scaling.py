@@ -32,13 +32,13 @@ log = logging.getLogger(__name__)
 
 BATCH = 50
 """Policies that are looked at in one go."""
-PART = 5000
+JOURNAL_BATCH = 5000
 """Lines of the journal that are read in one go."""
-LEASE = 30.0
+TAKEOVER_SECONDS = 30.0
 """Seconds after which another controller goes on where one has died."""
-RETRY = 30.0
+RETRY_SECONDS = 30.0
 """Seconds after which what was refused is asked for again, if it is still wanted."""
-WELL = (Outcome.SUCCEEDED, Outcome.PREEMPTED)
+SUCCESSES = (Outcome.SUCCEEDED, Outcome.PREEMPTED)
 """How an operation ends that is no reason to leave a place alone for a while."""
 
 
@@ -54,14 +54,14 @@ class ScalingReconciler:
 
     async def __call__(self) -> int:
         """Look at all that are to be looked at now; how many that were."""
-        read, _ = await self.store.scaling.wake(PART)
-        due = await self.store.scaling.due(self.admission.executor.clock(), BATCH, LEASE)
+        read, _ = await self.store.scaling.wake(JOURNAL_BATCH)
+        due = await self.store.scaling.due(self.admission.executor.clock(), BATCH, TAKEOVER_SECONDS)
         for namespace, name in due:
             try:
                 await self.look(namespace, name)
             except Exception as error:
                 log.warning("the policy %s/%s waits: %s: %s", namespace, name, type(error).__name__, error)
-        return len(due) + (read >= PART)
+        return len(due) + (read >= JOURNAL_BATCH)
 
     async def look(self, namespace: str, name: str) -> None:
         """Look at one policy, and do what it says."""
@@ -78,7 +78,7 @@ class ScalingReconciler:
         verdict = judge(policy, _standing(policy, kept, rows), now)
         told = {"code": verdict.code, "says": verdict.says, "at": now}
         deeds = _written(kept, policy, verdict)
-        again = now + LEASE if deeds else verdict.again
+        again = now + TAKEOVER_SECONDS if deeds else verdict.again
         if await self.store.scaling.record_evaluation(kept, kept.acts, deeds, told, again):
             await self._tell(kept, verdict.code)
             if deeds:
@@ -104,7 +104,7 @@ class ScalingReconciler:
         verdict = dict(kept.verdict)
         if no:
             verdict |= {"code": Code.REFUSED, "says": f"{verdict.get('says', '')}; refused: {'; '.join(no)}"}
-        again = self.admission.executor.clock() + RETRY if no else None
+        again = self.admission.executor.clock() + RETRY_SECONDS if no else None
         await self.store.scaling.record_evaluation(kept, _latest(acts), (), verdict, again)
 
     async def _ask(self, kept: Kept, deed: Mapping[str, Any]) -> Accepted | str:
@@ -197,7 +197,7 @@ def _ended(act: Mapping[str, Any], outcomes: Mapping[str, tuple[str, float | Non
     if act["ended"] is not None:
         return act
     outcome, ended = outcomes.get(act["operation"], (Outcome.SUCCEEDED, act["at"]))  # nobody remembers it any more
-    return {**act, "ended": ended, "failed": ended is not None and outcome not in WELL}
+    return {**act, "ended": ended, "failed": ended is not None and outcome not in SUCCESSES}
 
 
 def _latest(acts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

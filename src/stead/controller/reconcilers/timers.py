@@ -27,7 +27,7 @@ from stead.store.summary import snapshot_of
 log = logging.getLogger(__name__)
 
 BATCH = 500
-RETRY = 10.0
+RETRY_SECONDS = 10.0
 """Seconds until a timer that changed nothing is tried again."""
 
 CLOCK = "clock"
@@ -91,7 +91,7 @@ class TimerService:
         lifecycle = self.executor.kinds.get(summary.kind)
         runs = None if lifecycle is None else pending(lifecycle, snapshot_of(summary.decision_key))
         if runs is None or name in runs or name == WAITING:
-            return timers | {name: now + RETRY}
+            return timers | {name: now + RETRY_SECONDS}
         del timers[name]
         return {other: now + running.after for other, running in runs.items()} | timers
 

@@ -23,10 +23,10 @@ from stead.lifecycle.events import OnConflict
 from stead.lifecycle.rows import Actor, StateClass
 from stead.store import Row
 
-AT_ONCE = 20
+MAX_CONCURRENT = 20
 """Parts that are at work at a time."""
 
-TRIES = 2
+MAX_ATTEMPTS = 2
 """Operations on one part that may go wrong before all is given up."""
 
 IN_THE_WAY = ""
@@ -139,7 +139,7 @@ class Cascade:
             return
         under = (str(operation), *record["request"].get("under", ()))
         lifecycle = self.admission.executor.kinds[kind]
-        room = AT_ONCE - sum(part["busy"] for part in parts)
+        room = MAX_CONCURRENT - sum(part["busy"] for part in parts)
         for part in [part for part in parts if not part["busy"]][: max(room, 0)]:
             action = asks[part["state"]]
             request = ActionRequest(
@@ -163,6 +163,6 @@ class Cascade:
         """Which part did not follow, and why, where it was asked often enough or cannot be asked again."""
         for path, bad in (await self.asked.bad()).items():
             part = await self.store.resources.read(path)
-            if len(bad) >= TRIES or (part is not None and part.snapshot.state not in asks):
+            if len(bad) >= MAX_ATTEMPTS or (part is not None and part.snapshot.state not in asks):
                 return f"{path} did not follow{await self.asked.why(bad[-1])}"
         return ""

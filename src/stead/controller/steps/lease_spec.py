@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 HOUR = 3600
-MOST_HOSTS = 1000
-MOST_RESERVATIONS = 20
+MAX_HOSTS = 1000
+MAX_RESERVATIONS = 20
 
 Time = Annotated[datetime, Meta(tz=True)]
 Name = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9-]{0,39}$")]
@@ -27,8 +27,8 @@ class ReservationSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Some hosts that are alike."""
 
     name: Name
-    count: Annotated[int, Meta(ge=1, le=MOST_HOSTS)] = 1
-    min: Annotated[int, Meta(ge=1, le=MOST_HOSTS)] | None = None
+    count: Annotated[int, Meta(ge=1, le=MAX_HOSTS)] = 1
+    min: Annotated[int, Meta(ge=1, le=MAX_HOSTS)] | None = None
     """How many are enough where there are not `count` of them; without it, all are wanted."""
     properties: Annotated[dict[Annotated[str, Meta(min_length=1, max_length=100)], Value], Meta(max_length=50)] = (
         msgspec.field(default_factory=dict)
@@ -46,7 +46,7 @@ class LeaseSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     start: Time
     end: Time
-    reservations: Annotated[list[ReservationSpec], Meta(min_length=1, max_length=MOST_RESERVATIONS)]
+    reservations: Annotated[list[ReservationSpec], Meta(min_length=1, max_length=MAX_RESERVATIONS)]
     before_end: Annotated[int, Meta(ge=0, le=366 * 24 * HOUR)] = HOUR
     """Seconds before the end at which that is told; 0: it is not."""
     webhook: Annotated[str, Meta(pattern="^(https?://[!-~]+)?$", max_length=2000)] = ""

@@ -18,13 +18,13 @@ from stead.controller.execution.placement import namespace_of, others, starts
 from stead.controller.execution.steps import Answer, Done, Failed, Requested, Waits
 from stead.store import Row
 
-AT_ONCE = 4
+MAX_CONCURRENT = 4
 """Machines that are moved at a time."""
 
-TRIES = 2
+MAX_ATTEMPTS = 2
 """Migrations of one machine before the node is left as it was."""
 
-LOOKED_AT = 1000
+MAX_EXAMINED = 1000
 """Machines that are read at a time."""
 
 STAYS = ("DELETED",)
@@ -41,16 +41,16 @@ class NodeDrain:
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Do what is missing."""
-        machines, many = await self.store.nodes.read_machines(row.path, LOOKED_AT)
+        machines, many = await self.store.nodes.read_machines(row.path, MAX_EXAMINED)
         left = [machine for machine in machines if machine["state"] not in STAYS]
-        if not left and many <= LOOKED_AT:
+        if not left and many <= MAX_EXAMINED:
             return Done()
         failed = await self._failed(left)
         if failed:
             return Failed(failed)
         stuck = [machine["path"] for machine in left if machine["state"] == "ERROR"]
         rest = [machine for machine in left if not machine["moves"] and not machine["busy"]]
-        room = AT_ONCE - sum(machine["moves"] for machine in left)
+        room = MAX_CONCURRENT - sum(machine["moves"] for machine in left)
         movable = starts(self.admission.executor.kinds["machine"], "migrate")
         ready = [machine for machine in rest if machine["state"] in movable][: max(room, 0)]
         if len(stuck) == len(left):
@@ -73,7 +73,7 @@ class NodeDrain:
         """Why a machine could not be moved, where that was tried often enough."""
         bad = await self.asked.bad()
         for path in [machine["path"] for machine in left]:
-            if len(bad.get(path, ())) >= TRIES:
+            if len(bad.get(path, ())) >= MAX_ATTEMPTS:
                 return f"{path} could not be moved{await self.asked.why(bad[path][-1])}"
         return ""
 

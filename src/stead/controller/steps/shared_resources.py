@@ -25,7 +25,7 @@ from stead.store.commit import CommitResult
 KINDS = ("network", "securitygroup", "sshkey")
 RESTING = {"Available": 10.0, "Undefined": 10.0, "Failed": 300.0}
 """Seconds for which something rests unused, by its state, before it counts as left behind by a crash."""
-SOME = 100
+BATCH = 100
 
 
 class SharedResourceCleanup:
@@ -52,7 +52,7 @@ class SharedResourceCleanup:
             unused = await self.references.release(user, self.nothing())
             freed += len(unused)
             if user.count("/") == 2 and await self.store.resources.read(user) is None:
-                await self._forget(await self.store.resources.list_paths("subgroup", f"{user}/", "", SOME))
+                await self._forget(await self.store.resources.list_paths("subgroup", f"{user}/", "", BATCH))
             unused += (
                 [network_of(user)] if "/securitygroups/" in user else await self.references.list_made_for(user, KINDS)
             )
@@ -89,10 +89,10 @@ class SharedResourceCleanup:
 
     async def heal(self) -> int:
         """Whatever was left by a crash."""
-        await self._forget(await self.store.groups.list_stray_subgroups(SOME))
-        freed = await self._free(await self.references.list_idle_users(self.ended(), SOME))
+        await self._forget(await self.store.groups.list_stray_subgroups(BATCH))
+        freed = await self._free(await self.references.list_idle_users(self.ended(), BATCH))
         for state, least in RESTING.items():
-            freed += await self._remove(await self.references.list_unused(KINDS, [state], least, SOME))
+            freed += await self._remove(await self.references.list_unused(KINDS, [state], least, BATCH))
         return freed
 
 

@@ -165,7 +165,7 @@ def test_labels_in_a_spec_decide(empty: House) -> None:
         said = web.get("/v1/explain", params={"path": "/shop/a/b/1", "action": "terminate"}).json()
         assert said["allowed"] is False
         assert said["reasons"][0]["code"] == "not-permitted"
-        assert "keep" in said["reasons"][0]["says"]
+        assert "keep" in said["reasons"][0]["message"]
         assert "terminate" not in said["allowed_actions"]
         assert web.delete("/v1/cells/-/policies/keep").status_code == 204
         time.sleep(REFRESH_SECONDS + 0.2)

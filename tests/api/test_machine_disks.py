@@ -247,7 +247,7 @@ def test_explain_and_dry_run_tell_what_the_machine_says(space: Space) -> None:
     assert (told["allowed"], told["path"], told["holders"][0]["action"]) == (False, space.disk, "stop")
     assert told["state"] == "ASSIGNED"
     dry = problem(space.web.post(f"/v1/resources{space.disk}?action=detach&dry_run=true"), 409, "in-progress")
-    assert told["reasons"][0]["says"] == dry["detail"]
+    assert told["reasons"][0]["message"] == dry["detail"]
     assert dry["detail"].startswith(f"{space.machine}: ")
 
 

@@ -26,9 +26,9 @@ from stead.application.models import (
     Queue,
     Resource,
     RunningOperation,
-    ServingAgent,
 )
 from stead.application.names import operation_id, uuid_of
+from stead.application.records import claim_of, lane_of, line_of, orphan_of
 from stead.application.transition_rate import TransitionRate
 from stead.controller.execution.request_context import ORIGIN_FIELD
 from stead.controller.groups.counts import amounts
@@ -252,7 +252,7 @@ class Reader:
     async def claims(self, below: str, limit: int) -> Page[Claim]:
         """Claims on a path and below it, in order of path."""
         records = await self.store.claims.list_below(below, limit + 1)
-        return Page(tuple(_claim(record) for record in records[:limit]), None, len(records) > limit)
+        return Page(tuple(claim_of(record) for record in records[:limit]), None, len(records) > limit)
 
     async def holders(self, path: str) -> list[parts.Holder]:
         """Everybody who has a claim in the way of a change of a path, also of one where nothing is yet."""
@@ -285,12 +285,12 @@ class Reader:
     async def orphans(self, lane: str | None, limit: int) -> Page[Orphan]:
         """What was found at providers at least twice, and nobody owns: the oldest first."""
         records = await self.store.orphans.read_page(lane, limit + 1)
-        return Page(tuple(_orphan(record) for record in records[:limit]), None, len(records) > limit)
+        return Page(tuple(orphan_of(record) for record in records[:limit]), None, len(records) > limit)
 
     async def lanes(self, after: str, limit: int) -> Page[Lane]:
         """Lanes in order of name: those that somebody has served, and those that orders stand on."""
         records = await self.store.lanes.read_page(after, limit + 1, CONNECTED_SECONDS)
-        items = tuple(_lane(record) for record in records[:limit])
+        items = tuple(lane_of(record) for record in records[:limit])
         more = len(records) > limit
         return Page(items, items[-1].lane if more else None, more)
 
@@ -300,11 +300,11 @@ class Reader:
         """Lines from after a position on, of everything or of a path and all below it; whether the page is full."""
         records = await self.store.journal.read(after, path=path, limit=limit, bytes=MAX_PAGE_BYTES)
         full = bool(records) and (len(records) == limit or records[0]["found"] > len(records))
-        return [_line({name: each[name] for name in each if name != "found"}) for each in records], full
+        return [line_of({name: each[name] for name in each if name != "found"}) for each in records], full
 
     async def past(self, path: str, until: datetime) -> list[JournalLine]:
         """Everything that happened to one path up to a time, refusals apart."""
-        return [_line(record) for record in await self.store.journal.read_history(path, until)]
+        return [line_of(record) for record in await self.store.journal.read_history(path, until)]
 
     async def end(self) -> int:
         """The last position there is.
@@ -417,41 +417,3 @@ def shown_queue(record: Mapping[str, Any]) -> Queue:
     """A queue, as it is shown."""
     running = operation_id(record["path"], record["running"]) if record["running"] else None
     return Queue(**{**record, "running": running})
-
-
-def _claim(record: Mapping[str, Any]) -> Claim:
-    user = record["principal"] or ""  # of what is in use: the path of its user
-    return Claim(
-        path=record["path"],
-        mode="exclusive" if record["mode"] in ("x", b"x") else "intention",
-        operation=operation_id(user if user.startswith("/") else record["path"], record["operation"]),
-        action=record["action"] or "",
-        principal=user,
-        since=record["created_at"],
-    )
-
-
-def _orphan(record: Mapping[str, Any]) -> Orphan:
-    plain = {name: record[name] for name in ("lane", "token", "path", "state", "facts")}
-    return Orphan(**plain, first_observed_at=record["first_seen"], last_observed_at=record["last_seen"])
-
-
-def _lane(record: Mapping[str, Any]) -> Lane:
-    agents = tuple(
-        ServingAgent(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"]), a["rejected"])
-        for a in record["agents"]
-    )
-    same = ("regions", "in_flight", "waiting", "untaken", "throttled", "throttled_at")
-    return Lane(
-        lane=record["name"],
-        agents=agents,
-        limit=record["most"],
-        **{name: record[name] for name in same},
-        next_inventory_at=record["inventory_at"],
-        namespaces=tuple(record["namespaces"]),
-    )
-
-
-def _line(record: Mapping[str, Any]) -> JournalLine:
-    operation = operation_id(record["path"], record["operation"]) if record["operation"] else None
-    return JournalLine(**{**record, "operation": operation})

@@ -212,7 +212,7 @@ def test_findings_for_programs(printer: Path, format: str, read: Any) -> None:
     answer = lifecycle("lint", str(printer), "-o", format)
     assert answer.code == Code.FAILED
     findings = read(answer.out)
-    assert {f["rule"] for f in findings} == {"no-deadline", "dead-end", "unreachable", "no-undo"}
+    assert {f["rule"] for f in findings} == {"no-timeout", "dead-end", "unreachable", "no-rollback"}
     assert {tuple(f) for f in findings} == {("lifecycle", "rule", "where", "message", "remedy")}
     assert read(lifecycle("lint", "-o", format).out) == []
 

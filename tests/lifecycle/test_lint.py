@@ -95,34 +95,42 @@ SWINGING_SILENT = Transition("Swinging", Trigger.TIMED_OUT, "close", Actor.CLOCK
 
 PLANTED: list[tuple[str, str, Lifecycle]] = [
     ("no-states", "states", replace(DOOR, states=(), actions=(), drift_states=(), on_absent="")),
-    ("nowhere", "action close", _action(DOOR, "close", source=("Opened",))),
-    ("nowhere", "action close", _action(DOOR, "close", via=("Closed",))),
-    ("nowhere", "action close", _action(DOOR, "close", target="Closed")),
-    ("nowhere", "action close", _action(DOOR, "close", target="")),
-    ("nowhere", "action close", _action(DOOR, "close", on_failure="Closed")),
-    ("nowhere", "action close", _action(DOOR, "close", on_failure=ON_FAILURE)),
-    ("nowhere", "action close", _action(DOOR, "close", rollback=Rollback("open", "Closed"))),
-    ("nowhere", "action close", _action(DOOR, "close", on_timeout="Closed")),
-    ("nowhere", "action close", _action(DOOR, "close", idle=("Closed",))),
-    ("nowhere", "state Closing", _state(DOOR, "Closing", on_failure="Closed")),
-    ("nowhere", "move Open -> Ajar", _with(DOOR, Transition("Open", Trigger.OBSERVED, "x", Actor.AGENT, "Ajar"))),
-    ("nowhere", "move Ajar -> Open", _with(DOOR, Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"))),
+    ("unknown-state", "action close", _action(DOOR, "close", source=("Opened",))),
+    ("unknown-state", "action close", _action(DOOR, "close", via=("Closed",))),
+    ("unknown-state", "action close", _action(DOOR, "close", target="Closed")),
+    ("unknown-state", "action close", _action(DOOR, "close", target="")),
+    ("unknown-state", "action close", _action(DOOR, "close", on_failure="Closed")),
+    ("unknown-state", "action close", _action(DOOR, "close", on_failure=ON_FAILURE)),
+    ("unknown-state", "action close", _action(DOOR, "close", rollback=Rollback("open", "Closed"))),
+    ("unknown-state", "action close", _action(DOOR, "close", on_timeout="Closed")),
+    ("unknown-state", "action close", _action(DOOR, "close", idle=("Closed",))),
+    ("unknown-state", "state Closing", _state(DOOR, "Closing", on_failure="Closed")),
     (
-        "nowhere",
-        "move Ajar -> Open",
+        "unknown-state",
+        "transition Open -> Ajar",
+        _with(DOOR, Transition("Open", Trigger.OBSERVED, "x", Actor.AGENT, "Ajar")),
+    ),
+    (
+        "unknown-state",
+        "transition Ajar -> Open",
+        _with(DOOR, Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open")),
+    ),
+    (
+        "unknown-state",
+        "transition Ajar -> Open",
         replace(DOOR, excluded=(Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"),)),
     ),
-    ("nowhere", "drift_states", replace(DOOR, drift_states=("Open", "Ajar"))),
-    ("nowhere", "aggregation_order", replace(DOOR, aggregation_order=("Open", "Ajar"))),
-    ("nowhere", "on_absent", replace(DOOR, on_absent="Ajar")),
-    ("nowhere", "on_broken", replace(DOOR, on_broken="Ajar")),
+    ("unknown-state", "drift_states", replace(DOOR, drift_states=("Open", "Ajar"))),
+    ("unknown-state", "aggregation_order", replace(DOOR, aggregation_order=("Open", "Ajar"))),
+    ("unknown-state", "on_absent", replace(DOOR, on_absent="Ajar")),
+    ("unknown-state", "on_broken", replace(DOOR, on_broken="Ajar")),
     # An undo begins where the action failed; `(origin)` is no such place.
-    ("nowhere", "action close", _action(DOOR, "close", on_failure=ORIGIN, rollback=Rollback("open", "Stuck"))),
+    ("unknown-state", "action close", _action(DOOR, "close", on_failure=ORIGIN, rollback=Rollback("open", "Stuck"))),
     # Without work the request itself is the move; there is no operation that could lead back.
-    ("nowhere", "action knock", _with(DOOR, Action("knock", "Knock.", ("Shut",), (), ORIGIN, work=None))),
-    ("name-twice", "state Open", _with(DOOR, DOOR.state("Open"))),
-    ("name-twice", "state OPENED", _with(DOOR, stable("Opened", "."), stable("OPENED", "."))),
-    ("name-twice", "action close", _with(DOOR, *(a for a in DOOR.actions if a.name == "close"))),
+    ("unknown-state", "action knock", _with(DOOR, Action("knock", "Knock.", ("Shut",), (), ORIGIN, work=None))),
+    ("duplicate-name", "state Open", _with(DOOR, DOOR.state("Open"))),
+    ("duplicate-name", "state OPENED", _with(DOOR, stable("Opened", "."), stable("OPENED", "."))),
+    ("duplicate-name", "action close", _with(DOOR, *(a for a in DOOR.actions if a.name == "close"))),
     ("unknown-action", "state Shut", _state(DOOR, "Shut", expiry=Expiry(60, "unlock"))),
     (
         "unknown-action",
@@ -131,27 +139,27 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     ),
     (
         "unknown-action",
-        "move Open -> Shut",
+        "transition Open -> Shut",
         _with(DOOR, Transition("Open", Trigger.SUCCEEDED, "slam", Actor.AGENT, "Shut")),
     ),
     (
-        "absent-twice",
+        "several-absent",
         "state Felled",
         _with(DOOR, absent("Felled", "No."), Transition("Ashes", Trigger.REQUEST, "burn", Actor.USER, "Felled")),
     ),
-    ("ambiguous-seen", "state Shut", _state(DOOR, "Shut", observed_as="Open")),
+    ("ambiguous-observation", "state Shut", _state(DOOR, "Shut", observed_as="Open")),
     (
-        "vain-strike",
-        "move Open -> Closing",
+        "useless-exclusion",
+        "transition Open -> Closing",
         replace(DOOR, excluded=(Transition("Open", Trigger.REQUEST, "close", Actor.ADMIN, "Closing"),)),
     ),
     (
-        "vain-expiry",
+        "useless-expiry",
         "state Shut",
         _state(DOOR, "Shut", expiry=Expiry(60, "close")),
     ),
     (
-        "vain-expiry",
+        "useless-expiry",
         "state Closing",
         _state(DOOR, "Closing", expiry=Expiry(60, "burn")),
     ),
@@ -168,15 +176,15 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     ("dead-end", "state Ajar", _with(DOOR, AJAR, Transition("Open", Trigger.OBSERVED, "x", Actor.AGENT, "Ajar"))),
     ("dead-end", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING)),
     (
-        "through-resting",
+        "via-not-transitional",
         "action burn",
         _with(
             _action(DOOR, "burn", via=("Ajar", "Burning")),
             stable("Ajar", "It is neither open nor shut.", observed_as=""),
         ),
     ),
-    ("no-deadline", "state Closing", _state(DOOR, "Closing", timeout=None)),
-    ("no-deadline", "state Closing", _state(DOOR, "Closing", timeout=0)),
+    ("no-timeout", "state Closing", _state(DOOR, "Closing", timeout=None)),
+    ("no-timeout", "state Closing", _state(DOOR, "Closing", timeout=0)),
     (
         "no-success-exit",
         "state Closing",
@@ -204,9 +212,9 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         _state(_action(DOOR, "close", on_failure="", on_timeout="Stuck"), "Closing", awaits=AwaitedParty.CONTROLLER),
     ),
     ("no-failure-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, FROM_SWINGING, SWINGING_SILENT)),
-    ("no-silence-exit", "state Closing", _action(DOOR, "close", on_timeout="")),
-    ("no-silence-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, FROM_SWINGING, SWINGING_FAILS)),
-    ("silent-moving", "action close", _action(DOOR, "close", on_timeout="Burning")),
+    ("no-timeout-exit", "state Closing", _action(DOOR, "close", on_timeout="")),
+    ("no-timeout-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, FROM_SWINGING, SWINGING_FAILS)),
+    ("timeout-not-resting", "action close", _action(DOOR, "close", on_timeout="Burning")),
     (
         "two-actors",
         "state Closing",
@@ -245,8 +253,8 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
             expiry=Expiry(60, "burn"),
         ),
     ),
-    ("no-undo", "action close", _action(DOOR, "close", rollback=None)),
-    ("no-undo", "action open", _action(DOOR, "open", rollback=None)),
+    ("no-rollback", "action close", _action(DOOR, "close", rollback=None)),
+    ("no-rollback", "action open", _action(DOOR, "open", rollback=None)),
 ]
 
 
@@ -266,14 +274,14 @@ def test_every_rule_has_a_planted_fault() -> None:
 def test_a_finding_says_where_what_and_how_to_mend_it() -> None:
     (finding,) = lint(_state(DOOR, "Closing", timeout=None))
     assert finding == Finding(
-        Rule.NO_DEADLINE,
+        Rule.NO_TIMEOUT,
         "state Closing",
         "is moving and has no deadline, so nobody notices when it hangs",
         "give it a deadline, such as 15m",
     )
     assert str(finding) == (
         "state Closing: is moving and has no deadline, so nobody notices when it hangs; "
-        "give it a deadline, such as 15m (no-deadline)"
+        "give it a deadline, such as 15m (no-timeout)"
     )
 
 
@@ -339,7 +347,7 @@ def test_an_exception_ends_where_it_says() -> None:
     """Each without the word that excepts it."""
     assert _found(replace(DERIVED, aggregation=Aggregation.NONE)) == [
         ("unreachable", "state Swinging"),
-        ("no-deadline", "state Swinging"),
+        ("no-timeout", "state Swinging"),
     ]
     swept = EXCEPTED["work in a state that is final"]
     assert _found(replace(swept, drift_states=("Open", "Shut", "Ashes")))[0] == ("final-left", "state Ashes")
@@ -349,7 +357,7 @@ def test_wrong_names_are_told_alone_and_all_at_once() -> None:
     faulty = _action(
         _action(_state(DOOR, "Closing", timeout=None), "close", target="Closed"), "burn", on_failure="Smoke"
     )
-    assert _found(faulty) == [("nowhere", "action close"), ("nowhere", "action burn")]
+    assert _found(faulty) == [("unknown-state", "action close"), ("unknown-state", "action burn")]
 
 
 @pytest.mark.parametrize("field", ["target", "on_failure", "on_timeout"])
@@ -367,7 +375,7 @@ def test_a_wrong_move_that_an_action_implies_is_told_alone() -> None:
     faulty = _action(
         _state(DOOR, "Closing", timeout=None), "close", on_failure=ORIGIN, rollback=Rollback("open", "Stuck")
     )
-    assert _found(faulty) == [("nowhere", "action close")]
+    assert _found(faulty) == [("unknown-state", "action close")]
 
 
 def test_a_user_and_an_admin_are_one() -> None:
@@ -379,7 +387,7 @@ def test_a_user_and_an_admin_are_one() -> None:
 
 def test_findings_do_not_hide_each_other() -> None:
     faulty = _action(_state(DOOR, "Closing", timeout=None), "burn", rollback=None)
-    assert _found(faulty) == [("no-deadline", "state Closing"), ("no-undo", "action burn")]
+    assert _found(faulty) == [("no-timeout", "state Closing"), ("no-rollback", "action burn")]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -395,7 +403,7 @@ def test_a_deadline_taken_from_the_catalog_is_missed(kind: str, name: str) -> No
     lc = KINDS[kind]
     derived = lc.aggregation is Aggregation.WORST and name in lc.aggregation_order
     found = _found(_state(lc, name, timeout=None))
-    assert found == ([] if derived else [("no-deadline", f"state {name}")])
+    assert found == ([] if derived else [("no-timeout", f"state {name}")])
 
 
 @pytest.mark.parametrize(("kind", "name"), MOVING)
@@ -421,6 +429,6 @@ def test_four_faults_in_a_document_are_four_findings() -> None:
     assert _found(lifecycle) == [
         ("unreachable", "state Recycled"),
         ("dead-end", "state Lost"),
-        ("no-deadline", "state Installing"),
-        ("no-undo", "action clear"),
+        ("no-timeout", "state Installing"),
+        ("no-rollback", "action clear"),
     ]

@@ -48,7 +48,7 @@ _OF_MOVES: tuple[Check, ...] = (
 def lint(lifecycle: Lifecycle) -> tuple[Finding, ...]:
     """All that is not sound in a lifecycle, each finding once; empty where it is fit for use."""
     found = _ask(_OF_NAMES, lifecycle)
-    if not any(f.rule in (Rule.NO_STATES, Rule.NOWHERE, Rule.NAME_TWICE) for f in found):
+    if not any(f.rule in (Rule.NO_STATES, Rule.UNKNOWN_STATE, Rule.DUPLICATE_NAME) for f in found):
         nowhere = _ask((ways.implied_nowhere,), lifecycle)
         found += nowhere or _ask(_OF_MOVES, lifecycle)
     return found

@@ -1,10 +1,9 @@
-"""Rules about what is on its way: by when, by whom and how a moving state is left.
+"""Rules about transitional states: their timeout, and the actors and triggers that leave them.
 
-A moving state waits for somebody. It has a way out when that one succeeds, when it fails and when it is never
-heard of again, and nobody else may leave it meanwhile. Where a parent's state follows from its children,
-theirs are the deadlines and the ways out: a state that awaits children is counted anew and needs no word from
-the clock, and one that a fold gives the parent, with no operation of its own, needs nothing but the next
-count.
+A transitional state awaits a party. It has a way out on success, on failure and on timeout, and no other actor
+leaves it meanwhile. Where a parent's state follows from its children, the children have the timeouts and the ways
+out: a state that awaits children needs no timer, and one that an aggregation gives the parent, without an operation
+of its own, needs only the next count.
 """
 
 from __future__ import annotations
@@ -50,32 +49,32 @@ def _about(word: Transition) -> str:
 
 
 def through_resting(lc: Lifecycle) -> Iterator[Finding]:
-    """What is on its way says so."""
+    """The states on the way of an action are transitional."""
     for action in lc.actions:
         for name in action.via:
             if lc.state(name).cls is not StateClass.TRANSITIONAL:
                 yield Finding(
-                    Rule.THROUGH_RESTING,
+                    Rule.VIA_NOT_TRANSITIONAL,
                     f"action {action.name}",
-                    f"passes through {name}, which is {lc.state(name).cls}: nobody sees that something goes on",
-                    "give the state the class moving, or take it out of `through`",
+                    f"passes through {name}, which is {lc.state(name).cls}: it hides the change in progress",
+                    "give the state the class transitional, or take it out of `via`",
                 )
 
 
 def no_deadline(lc: Lifecycle) -> Iterator[Finding]:
-    """Nothing is on its way forever."""
+    """A transitional state has a timeout."""
     for state in _moving(lc):
         if not state.timeout and not _derived(lc, state):
             yield Finding(
-                Rule.NO_DEADLINE,
+                Rule.NO_TIMEOUT,
                 f"state {state.name}",
-                "is moving and has no deadline, so nobody notices when it hangs",
-                "give it a deadline, such as 15m",
+                "is transitional and has no timeout, so an operation may hang in it forever",
+                "give it a timeout, such as 15m",
             )
 
 
 def exits(lc: Lifecycle) -> Iterator[Finding]:
-    """Each moving state has a way out on success, on failure and on silence, on the way of every action."""
+    """Each moving state has a way out on success, on failure and on timeout, on the way of every action."""
     sound = reachable(lc) - hopeless(lc)
     ways = [(a, name, follows) for a in _on_the_way(lc) for name, follows, _ in way(lc, a)]
     for state in _moving(lc):
@@ -116,30 +115,42 @@ def _missing(state: State, on_the_way: str, succeeds: bool, fails: bool, silent:
     whom = state.awaits
     if not succeeds:
         says = f"{on_the_way}nothing leaves it when {whom} has done the work"
-        yield Finding(Rule.NO_SUCCESS_EXIT, where, says, "say where success leads, in `ends` or in a move")
+        yield Finding(
+            Rule.NO_SUCCESS_EXIT, where, says, "name the state that success leads to, in `target` or in a transition"
+        )
     if not fails:
         says = f"{on_the_way}nothing leaves it when {whom} fails"
-        yield Finding(Rule.NO_FAILURE_EXIT, where, says, "say where failure leads, in `fails` or in a move")
+        yield Finding(
+            Rule.NO_FAILURE_EXIT,
+            where,
+            says,
+            "name the state that failure leads to, in `on_failure` or in a transition",
+        )
     if not silent:
-        says = f"{on_the_way}nothing leaves it when {whom} is never heard of again"
-        yield Finding(Rule.NO_SILENCE_EXIT, where, says, "say where silence leads, in `silent` or in a move")
+        says = f"{on_the_way}nothing leaves it when {whom} does not report in time"
+        yield Finding(
+            Rule.NO_TIMEOUT_EXIT,
+            where,
+            says,
+            "name the state that a timeout leads to, in `on_timeout` or in a transition",
+        )
 
 
 def silent_moving(lc: Lifecycle) -> Iterator[Finding]:
-    """Silence ends in rest: whoever did not answer will not leave the next state either."""
+    """A timeout leads to a state that awaits no party, for the party that did not report may not report again."""
     found = {(m.on, m.target): None for m in lc.table if m.trigger is Trigger.TIMED_OUT}
     for on, target in found:
         if lc.state(target).cls is StateClass.TRANSITIONAL:
             yield Finding(
-                Rule.SILENT_MOVING,
+                Rule.TIMEOUT_NOT_RESTING,
                 f"action {on}",
-                f"silence leads to {target}, which is moving and waits for somebody again",
-                "let `silent` name a state where things rest, one in which an action looks first",
+                f"a timeout leads to {target}, which is transitional and awaits a report again",
+                "let `on_timeout` name a stable state, one in which an action observes first",
             )
 
 
 def two_actors(lc: Lifecycle) -> Iterator[Finding]:
-    """At each moving state one actor has the word."""
+    """One actor leaves each transitional state."""
     for state in _moving(lc):
         words: dict[str, str] = {}
         for move in lc.table:
@@ -152,7 +163,7 @@ def two_actors(lc: Lifecycle) -> Iterator[Finding]:
                 Rule.TWO_ACTORS,
                 f"state {state.name}",
                 f"may be left by {who}, and they may contradict each other",
-                "take the moves of all but one away, let the action outrank, or declare them contended",
+                "remove the transitions of all but one, let the action preempt, or declare them contended",
             )
 
 
@@ -167,15 +178,15 @@ def _excepted(lc: Lifecycle, state: State, move: Transition) -> bool:
 
 
 def no_undo(lc: Lifecycle) -> Iterator[Finding]:
-    """Where an agent may stop half-way, something says what becomes of the half."""
+    """Where an agent may stop half-way, the action says what becomes of the failed attempt."""
     for action in lc.actions:
         if not action.on_failure or action.rollback or action.signals or action.scoped or not action.verbs:
             continue
         awaited = {lc.state(name).awaits for name in action.via}
         if AwaitedParty.AGENT in awaited or not (action.via or action.member_action):
             yield Finding(
-                Rule.NO_UNDO,
+                Rule.NO_ROLLBACK,
                 f"action {action.name}",
-                "can fail half-way, and nothing says what becomes of the half",
-                "name the verb that takes it back in `undo`, or write `undo: leave` where nobody is to",
+                "can fail half-way, and says nothing about the failed attempt",
+                "name the verb that rolls it back in `rollback`, or write `rollback: leave` to keep it on purpose",
             )

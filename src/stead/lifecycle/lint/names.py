@@ -33,7 +33,7 @@ def nowhere(lc: Lifecycle) -> Iterator[Finding]:
     for where, field, name, constants in _references(lc):
         if name not in constants and not lc.has_state(name):
             yield Finding(
-                Rule.NOWHERE,
+                Rule.UNKNOWN_STATE,
                 where,
                 f"`{field}` names {name or 'nothing'}, which is no state of {lc.kind}",
                 "name a state that there is, or add this one",
@@ -65,7 +65,7 @@ def _references(lc: Lifecycle) -> Iterator[tuple[str, str, str, tuple[str, ...]]
 
 def at(move: Transition) -> str:
     """How a finding names a move."""
-    return f"move {move.source} -> {move.target}"
+    return f"transition {move.source} -> {move.target}"
 
 
 def name_twice(lc: Lifecycle) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def name_twice(lc: Lifecycle) -> Iterator[Finding]:
             other = first.setdefault(name.casefold(), place)
             if other != place:
                 says = f"there is a {what} {names[other]} before it"
-                yield Finding(Rule.NAME_TWICE, f"{what} {name}", says, "give one of them another name")
+                yield Finding(Rule.DUPLICATE_NAME, f"{what} {name}", says, "give one of them another name")
 
 
 def unknown_action(lc: Lifecycle) -> Iterator[Finding]:
@@ -111,7 +111,7 @@ def absent_twice(lc: Lifecycle) -> Iterator[Finding]:
     first, *others = [s.name for s in lc.states if s.cls is StateClass.ABSENT] or [""]
     for name in others:
         yield Finding(
-            Rule.ABSENT_TWICE,
+            Rule.SEVERAL_ABSENT,
             f"state {name}",
             f"says, as {first} does, that there is no such object",
             "let one state of the class absent stand for both, or make this one final",
@@ -125,8 +125,8 @@ def ambiguous_seen(lc: Lifecycle) -> Iterator[Finding]:
         seen = lc.state(name).observed_as if lc.has_state(name) else ""
         if seen and first.setdefault(seen, name) != name:
             yield Finding(
-                Rule.AMBIGUOUS_SEEN,
+                Rule.AMBIGUOUS_OBSERVATION,
                 f"state {name}",
-                f"is seen as {seen}, and so is {first[seen]}; nobody can tell which one it drifted to",
-                "give one another `seen`, or take it out of `drifts`",
+                f"is seen as {seen}, and so is {first[seen]}; an observation cannot tell which one it drifted to",
+                "give one another `observed_as`, or take it out of `drift_states`",
             )

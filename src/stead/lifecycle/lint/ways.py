@@ -1,4 +1,4 @@
-"""Rules about ways: from where to where the moves lead, whoever makes them."""
+"""Rules about paths: the states that the transitions connect."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def implied_nowhere(lc: Lifecycle) -> Iterator[Finding]:
         for name in (move.source, move.target):
             if not lc.has_state(name):
                 yield Finding(
-                    Rule.NOWHERE,
+                    Rule.UNKNOWN_STATE,
                     f"action {move.on}",
-                    f"implies a move on `{move.trigger}` that begins or ends at {name or 'nothing'}",
-                    "name the state: `fails` where there is an undo, `ends` where there is no work",
+                    f"implies a transition on `{move.trigger}` that begins or ends at {name or 'nothing'}",
+                    "name the state: `on_failure` of an action with a rollback, `target` of one without work",
                 )
 
 
@@ -35,9 +35,9 @@ def vain_strike(lc: Lifecycle) -> Iterator[Finding]:
     for move in lc.excluded:
         if move not in implied:
             yield Finding(
-                Rule.VAIN_STRIKE,
+                Rule.USELESS_EXCLUSION,
                 at(move),
-                f"`without` strikes it, but no action implies it on `{move.trigger} {move.on}` by {move.actor}",
+                f"`excluded` lists it, but no action implies it on `{move.trigger} {move.on}` by {move.actor}",
                 "write the row as the table has it, or leave it out",
             )
 
@@ -50,12 +50,12 @@ def vain_expiry(lc: Lifecycle) -> Iterator[Finding]:
             continue
         refused = ""
         if state.cls is StateClass.TRANSITIONAL:
-            refused = "a moving state has a deadline and never expires"
+            refused = "a transitional state has a timeout and never expires"
         elif state.name not in action.source:
             refused = f"{action.name} does not start here"
         if refused:
             yield Finding(
-                Rule.VAIN_EXPIRY,
+                Rule.USELESS_EXPIRY,
                 f"state {state.name}",
                 f"expires in vain: {refused}",
                 f"let {action.name} start here, or let nothing expire",
@@ -71,7 +71,7 @@ def unreachable(lc: Lifecycle) -> Iterator[Finding]:
                 Rule.UNREACHABLE,
                 f"state {state.name}",
                 f"no way leads here from {lc.initial.name}",
-                "let an action or a move lead here, or leave the state out",
+                "let an action or a transition lead here, or remove the state",
             )
 
 
@@ -113,8 +113,8 @@ def dead_ends(lc: Lifecycle) -> Iterator[Finding]:
             yield Finding(
                 Rule.DEAD_END,
                 f"state {state.name}",
-                "no way leads from here to a state that is settled, final or absent",
-                "let its action end, and fail, in a state where things rest",
+                "no path leads from here to a state that is stable, final or absent",
+                "let its action succeed, and fail, in a stable state",
             )
         elif state.cls is StateClass.STABLE and state.name not in left:
             yield Finding(
@@ -161,7 +161,7 @@ def _left(name: str, how: str) -> Finding:
         Rule.FINAL_LEFT,
         f"state {name}",
         f"is final, and yet something leaves it by itself: {how}",
-        "give it the class settled, or leave the move to a request",
+        "give it the class stable, or leave the transition to a request",
     )
 
 

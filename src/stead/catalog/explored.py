@@ -16,7 +16,7 @@ class ExploredSize(NamedTuple):
     steps: int
 
 
-DIGEST = "ab61780ca2b952173c95e43e70cda264b81804f1d0d80958d3023a8574b3776a"
+DIGEST = "e23b0ecadb3d9c416e4012367a09aca39a82ca5f3c300ac87245e703c93a8cd3"
 EXPLORED = {
     "vm": ExploredSize(159_638, 1_312_476),
     "subgroup": ExploredSize(394, 35_496),

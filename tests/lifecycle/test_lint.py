@@ -276,12 +276,12 @@ def test_a_finding_says_where_what_and_how_to_mend_it() -> None:
     assert finding == Finding(
         Rule.NO_TIMEOUT,
         "state Closing",
-        "is moving and has no deadline, so nobody notices when it hangs",
-        "give it a deadline, such as 15m",
+        "is transitional and has no timeout, so an operation may hang in it forever",
+        "give it a timeout, such as 15m",
     )
     assert str(finding) == (
-        "state Closing: is moving and has no deadline, so nobody notices when it hangs; "
-        "give it a deadline, such as 15m (no-timeout)"
+        "state Closing: is transitional and has no timeout, so an operation may hang in it forever; "
+        "give it a timeout, such as 15m (no-timeout)"
     )
 
 

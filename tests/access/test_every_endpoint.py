@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from stead.access.access import InvalidAccessRequest
-from stead.api.blazar import asking
+from stead.api.blazar import actions
 from stead.lifecycle.document import load
 from tests.access.house import NOBODY, ORPHAN, ROLES, House
 from tests.description import ENDPOINTS
@@ -346,7 +346,7 @@ UNTOLD = {"GET /v1/session/login", "GET /v1/session/back", "DELETE /v1/session",
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody books anything here, and nobody waits for it."""
-    monkeypatch.setattr(asking, "PATIENCE", 0.05)
+    monkeypatch.setattr(actions, "MAX_WAIT", 0.05)
 
 
 def test_every_endpoint_has_a_rule() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stead.api.body_limits import TooDeeplyNested, TooManyValues, look
+from stead.api.body_limits import TooDeeplyNested, TooManyValues, check_size
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(alphabet='a"\\[]{},é\n'),
@@ -35,7 +35,7 @@ def items(value: Any) -> int:
 @given(VALUES, st.integers(0, 6), st.integers(0, 40), st.booleans())
 def test_it_says_what_building_it_would(value: Any, deepest: int, most: int, ascii: bool) -> None:
     try:
-        look(json.dumps(value, ensure_ascii=ascii).encode(), deepest, most)
+        check_size(json.dumps(value, ensure_ascii=ascii).encode(), deepest, most)
     except TooDeeplyNested:
         assert depth(value) > deepest
     except TooManyValues:
@@ -69,5 +69,5 @@ MIB = 1024 * 1024
 def test_no_body_takes_long(body: bytes) -> None:
     began = time.process_time()
     with suppress(TooDeeplyNested, TooManyValues):
-        look(body, 64, 50_000)
+        check_size(body, 64, 50_000)
     assert time.process_time() - began < 0.5

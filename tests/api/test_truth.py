@@ -117,8 +117,8 @@ def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> N
         cell.store.agents.record_presence([PresentAgent(f"{ns}-agent", 1, [f"{ns}.a", f"{ns}.b"], "0.1.0")], "edge.")
     )
     with SyncClient(cell.url) as client:
-        client.ask(f"/{ns}/m/g/1", "create", kind="vm", lane=f"{ns}.b")
-        client.ask(f"/{ns}/m/g/2", "create", kind="vm", lane=f"{ns}.c")
+        client.request_action(f"/{ns}/m/g/1", "create", kind="vm", lane=f"{ns}.b")
+        client.request_action(f"/{ns}/m/g/2", "create", kind="vm", lane=f"{ns}.c")
     found: dict[str, Any] = {}
     query: dict[str, Any] = {"limit": 2}
     while True:

@@ -75,7 +75,7 @@ def test_what_could_not_be_undone_is_a_failure(cell: Cell, ns: str, stead: Stead
     path = f"/{ns}/site/c1"
     cell.put(f"/{ns}/site", "cloudlet")
     with SyncClient(cell.url) as client:
-        accepted = client.ask(path, "create", kind="clusterinst")
+        accepted = client.request_action(path, "create", kind="clusterinst")
     assert accepted.operation is not None
     cell.shows(ns, "absent")
     cell.obey(ns, Trigger.FAILED)

@@ -27,13 +27,13 @@ def test_what_is_there_can_be_made_from_the_export_alone(
     monkeypatch.setattr(SyncClient, "journal_page", small)
     with SyncClient(cell.url) as client:
         for i in range(PAGE):
-            client.ask(f"/{ns}/m/g/{i}", "create", kind="vm", spec={"cpu": i}, lane="sim.a")
+            client.request_action(f"/{ns}/m/g/{i}", "create", kind="vm", spec={"cpu": i}, lane="sim.a")
             cell.settle(f"/{ns}/m/g/{i}", id=f"i-{i}")
         cell.put(f"/{ns}/s", "cloudlet")
-        client.ask(f"/{ns}/s/c", "create", kind="clusterinst", spec={"nodes": 1})
+        client.request_action(f"/{ns}/s/c", "create", kind="clusterinst", spec={"nodes": 1})
         cell.settle(f"/{ns}/s/c")
         for nodes, word in ((2, Trigger.SUCCEEDED), (3, Trigger.FAILED)):
-            client.ask(f"/{ns}/s/c", "update", spec={"nodes": nodes})
+            client.request_action(f"/{ns}/s/c", "update", spec={"nodes": nodes})
             cell.settle(f"/{ns}/s/c", word)
         cell.told(f"/{ns}/m/g/0", "Running", id="i-0", address="10.0.0.7")
     end = cell.numbered()

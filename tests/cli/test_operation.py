@@ -103,7 +103,7 @@ def test_the_journal_of_a_path(cell: Cell, ns: str, stead: Stead) -> None:
 def test_the_whole_journal_is_exported_a_document_a_line(cell: Cell, ns: str, stead: Stead) -> None:
     with SyncClient(cell.url) as client:
         for i in range(30):
-            client.ask(f"/{ns}/m/g/{i}", "create", kind="vm", lane="sim.a")
+            client.request_action(f"/{ns}/m/g/{i}", "create", kind="vm", lane="sim.a")
     end = cell.numbered()
     out = stead("journal", "--all", "-o", "json").out
     positions = [json.loads(line)["position"] for line in out.splitlines()]

@@ -119,7 +119,7 @@ async def test_progress_with_server_gone_says_how_to_follow_the_operation(
 ) -> None:
     async with Proxy(cell.url) as proxy, Client(cell.url) as direct:
         spec = {"provider": "sim", "region": "a"}
-        accepted = await direct.ask(f"/{ns}/m/g/1", "create", kind="vm", spec=spec)
+        accepted = await direct.request_action(f"/{ns}/m/g/1", "create", kind="vm", spec=spec)
         assert accepted.operation is not None
         id = accepted.operation.id
 

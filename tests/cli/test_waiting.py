@@ -67,7 +67,7 @@ def asking() -> set[str]:
 
 def test_commands_that_wait_or_ask_for_a_change_are_found() -> None:
     """So that the tests below are about something."""
-    assert asks() == {"ask", "retry", "deploy", "adopt_orphan", "remove_orphan"}
+    assert asks() == {"request_action", "retry", "deploy", "adopt_orphan", "remove_orphan"}
     assert len(waiting()) > 90
     assert {"stead mci create", "stead lease delete", "stead system deploy", "stead job run"} < waiting()
     assert {"stead orphan adopt", "stead cloudlet resolve"} <= asking() - waiting()

@@ -18,7 +18,7 @@ __all__ = ["client"]
 
 async def suspending(cell: Cell, client: Client, path: str) -> str:
     await running(cell, client, path)
-    accepted = await client.ask(path, "suspend")
+    accepted = await client.request_action(path, "suspend")
     assert accepted.operation is not None
     return accepted.operation.id
 
@@ -71,9 +71,9 @@ async def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(cell: 
 def test_without_a_loop(cell: Cell, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     with SyncClient(cell.url, retries=0) as client:
-        client.ask(path, "create", kind="vm", spec=SPEC)
+        client.request_action(path, "create", kind="vm", spec=SPEC)
         cell.settle(path)
-        accepted = client.ask(path, "reboot")
+        accepted = client.request_action(path, "reboot")
         assert accepted.operation is not None
         cell.shows(ns, "Running")
         assert client.cancel(accepted.operation.id).id == accepted.operation.id

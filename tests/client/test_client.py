@@ -53,7 +53,7 @@ async def settled(cell: Cell, path: str, word: Trigger = Trigger.SUCCEEDED) -> N
 
 
 async def running(cell: Cell, client: Client, path: str) -> str:
-    accepted = await client.ask(path, "create", kind="vm", spec=SPEC)
+    accepted = await client.request_action(path, "create", kind="vm", spec=SPEC)
     assert accepted.operation is not None
     await settled(cell, path)
     return accepted.operation.id
@@ -74,7 +74,7 @@ async def follows(proxy: Proxy, times: int) -> None:
 
 async def test_the_way_of_a_vm(cell: Cell, client: Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
-    plan = await client.rehearse(path, "create", kind="vm", spec=SPEC)
+    plan = await client.dry_run(path, "create", kind="vm", spec=SPEC)
     assert (plan.states, plan.orders[0].lane) == (("Absent", "Creating", "Running"), "sim.a")
     id = await running(cell, client, path)
     vm = await client.resource(path)
@@ -83,7 +83,7 @@ async def test_the_way_of_a_vm(cell: Cell, client: Client, ns: str) -> None:
     assert vm.created_at.tzinfo is not None
     operation = await client.operation(id)
     assert (operation.outcome, operation.path) == ("succeeded", path)
-    accepted = await client.ask(path, "suspend", if_match=vm.etag, reason="night")
+    accepted = await client.request_action(path, "suspend", if_match=vm.etag, reason="night")
     assert accepted.operation is not None
     (claim,) = (await client.claims(below=path)).items
     assert (claim.path, claim.operation) == (path, accepted.operation.id)
@@ -118,9 +118,9 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
     path = f"/{ns}/m/g/1"
     with pytest.raises(NotFound, match="there is nothing at"):
         await client.resource(path)
-    await client.ask(path, "create", kind="vm", spec=SPEC)
+    await client.request_action(path, "create", kind="vm", spec=SPEC)
     with pytest.raises(Rejected) as refused:
-        await client.ask(path, "suspend")
+        await client.request_action(path, "suspend")
     problem = refused.value.problem
     assert (problem.code, problem.current_state, refused.value.retry_after) == ("in-progress", "Creating", 15)
     assert problem.holder is not None
@@ -129,13 +129,13 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
     assert problem.reasons[0].code == "in-progress"
     assert problem.request_id
     with pytest.raises(InvalidRequest) as invalid:
-        await client.ask(path, "explode")
+        await client.request_action(path, "explode")
     assert invalid.value.problem.code == "unknown-action"
     await settled(cell, path)
     with pytest.raises(Forbidden):
-        await client.ask(path, "refine")
+        await client.request_action(path, "refine")
     with pytest.raises(VersionMismatch):
-        await client.ask(path, "suspend", if_match="0-0")
+        await client.request_action(path, "suspend", if_match="0-0")
     with pytest.raises(InvalidRequest) as strange:
         await client.resource("/a b")
     assert strange.value.problem.errors is not None
@@ -170,7 +170,7 @@ async def test_a_fault_and_a_stranger(cell: Cell, client: Client, monkeypatch: p
 
 
 def test_what_a_newer_server_adds_is_passed_over() -> None:
-    text = b'{"code": "a", "says": "b", "colour": "blue"}'
+    text = b'{"code": "a", "message": "b", "colour": "blue"}'
     assert read(text, models.Reason) == models.Reason(code="a", message="b")
 
 
@@ -238,7 +238,7 @@ def test_threads_may_read_answers_of_the_same_kind_for_the_first_time_at_once() 
 
 async def test_wait_ends_with_the_operation(cell: Cell, client: Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
-    accepted = await client.ask(path, "create", kind="vm", spec=SPEC)
+    accepted = await client.request_action(path, "create", kind="vm", spec=SPEC)
     assert accepted.operation is not None
     seen: list[tuple[str | None, str | None]] = []
     started = asyncio.Event()
@@ -255,7 +255,7 @@ async def test_wait_ends_with_the_operation(cell: Cell, client: Client, ns: str)
 
 
 async def test_wait_gives_up_in_time_and_the_operation_goes_on(cell: Cell, client: Client, ns: str) -> None:
-    accepted = await client.ask(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
+    accepted = await client.request_action(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
     assert accepted.operation is not None
     with pytest.raises(WaitTimeout) as still:
         await client.wait(accepted.operation.id, 0.2)
@@ -267,7 +267,7 @@ async def test_wait_gives_up_in_time_and_the_operation_goes_on(cell: Cell, clien
 async def test_wait_survives_a_server_that_is_away_for_a_while(cell: Cell, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     async with Proxy(cell.url) as proxy, Client(proxy.url, retries=0) as client:
-        accepted = await client.ask(path, "create", kind="vm", spec=SPEC)
+        accepted = await client.request_action(path, "create", kind="vm", spec=SPEC)
         assert accepted.operation is not None
         started = asyncio.Event()
         waiting = asyncio.create_task(client.wait(accepted.operation.id, 20, lambda _: started.set()))
@@ -283,7 +283,7 @@ async def test_wait_survives_a_server_that_is_away_for_a_while(cell: Cell, ns: s
 
 async def test_patience_has_an_end(cell: Cell, ns: str) -> None:
     async with Proxy(cell.url) as proxy, Client(proxy.url, retries=0, patience=0.1) as client:
-        accepted = await client.ask(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
+        accepted = await client.request_action(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
         assert accepted.operation is not None
         following = client.follow(accepted.operation.id)
         await anext(following)
@@ -304,7 +304,7 @@ async def test_a_lost_answer_is_asked_for_again_and_nothing_is_done_twice(cell: 
     path = f"/{ns}/m/g/1"
     async with Proxy(cell.url) as proxy, Client(proxy.url, retries=1) as client:
         proxy.losing = 1
-        accepted = await client.ask(path, "create", kind="vm", spec=SPEC)
+        accepted = await client.request_action(path, "create", kind="vm", spec=SPEC)
         assert (accepted.repeated, proxy.connections) == (True, 2)
         keys = re.findall(rb"idempotency-key: (\S+)", b"".join(proxy.asked), re.IGNORECASE)
         assert len(keys) == 2
@@ -314,11 +314,11 @@ async def test_a_lost_answer_is_asked_for_again_and_nothing_is_done_twice(cell: 
 
 async def test_two_calls_are_two_wishes_unless_the_caller_says_otherwise(cell: Cell, client: Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
-    first = await client.ask(path, "create", kind="vm", spec=SPEC, key=f"{ns}-k")
-    again = await client.ask(path, "create", kind="vm", spec=SPEC, key=f"{ns}-k")
+    first = await client.request_action(path, "create", kind="vm", spec=SPEC, key=f"{ns}-k")
+    again = await client.request_action(path, "create", kind="vm", spec=SPEC, key=f"{ns}-k")
     assert (again.operation, again.repeated) == (first.operation, True)
     with pytest.raises(Rejected):
-        await client.ask(path, "create", kind="vm", spec=SPEC)
+        await client.request_action(path, "create", kind="vm", spec=SPEC)
 
 
 async def test_503_is_asked_again(cell: Cell, ns: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +362,7 @@ async def test_a_stream_that_is_cut_goes_on_without_a_gap(cell: Cell, ns: str) -
             if i:
                 proxy.cut()  # and something happens before it is there again
             async with Client(cell.url) as direct:
-                await direct.ask(f"/{ns}/m/g/{i}", "create", kind="vm", spec=SPEC)
+                await direct.request_action(f"/{ns}/m/g/{i}", "create", kind="vm", spec=SPEC)
             heard.append(await soon(coming))
             coming = asyncio.ensure_future(anext(stream))
         coming.cancel()
@@ -379,7 +379,7 @@ async def test_a_silent_stream_is_given_up_and_taken_up_again(
         heard = asyncio.ensure_future(anext(stream))
         await follows(proxy, 2)
         async with Client(cell.url) as direct:
-            await direct.ask(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
+            await direct.request_action(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
         assert (await soon(heard)).target == "Creating"
         await stream.aclose()
 
@@ -411,7 +411,7 @@ def test_the_sync_face_has_every_method_of_the_client(cell: Cell, ns: str) -> No
     path = f"/{ns}/m/g/1"
     cell.obey(ns)
     with SyncClient(cell.url, retries=0) as client:
-        accepted = client.ask(path, "create", kind="vm", spec=SPEC)
+        accepted = client.request_action(path, "create", kind="vm", spec=SPEC)
         assert accepted.operation is not None
         assert client.wait(accepted.operation.id, 20).outcome == "succeeded"
         assert [r.path for r in client.resources(below=f"/{ns}")] == [path]

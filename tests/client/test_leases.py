@@ -30,14 +30,14 @@ async def test_hosts_are_added_judged_and_forgotten(client: Client, ns: str) -> 
     found = [host async for host in client.hosts(limit=1) if host.properties.get("of") == ns]
     assert [host.name for host in found] == [f"{ns}-a", f"{ns}-b"]
     assert (found[0].lane, found[0].properties["cpus"], found[0].healthy) == ("rack.lab", 16, True)
-    failed = await client.judge_host(f"{ns}-a", False, "its fan stands still")
+    failed = await client.set_host_health(f"{ns}-a", False, "its fan stands still")
     assert (failed.healthy, failed.reason) == (False, "its fan stands still")
-    assert (await client.judge_host(f"{ns}-a", True)).reason == ""
+    assert (await client.set_host_health(f"{ns}-a", True)).reason == ""
     await client.remove_host(f"{ns}-a")
     with pytest.raises(NotFound):
         await client.remove_host(f"{ns}-a")
     with pytest.raises(NotFound):
-        await client.judge_host(f"{ns}-a", False)
+        await client.set_host_health(f"{ns}-a", False)
 
 
 async def test_a_lease_and_the_calendar(client: Client, ns: str) -> None:
@@ -45,7 +45,9 @@ async def test_a_lease_and_the_calendar(client: Client, ns: str) -> None:
         await client.put_host(f"{ns}-{name}", "rack.lab", {"of": ns})
     start, end = hours(1), hours(3)
     for name, count in (("one", 2), ("two", 1)):
-        accepted = await client.ask(f"/{ns}/{name}", "create", kind="lease", spec=terms(ns, start, end, count))
+        accepted = await client.request_action(
+            f"/{ns}/{name}", "create", kind="lease", spec=terms(ns, start, end, count)
+        )
         assert accepted.operation is not None
         ended = await soon(client.wait(accepted.operation.id))
         if name == "one":
@@ -81,7 +83,7 @@ def test_without_a_loop(cell: Cell, ns: str) -> None:
     with SyncClient(cell.url, retries=0) as client:
         client.put_host(f"{ns}-h1", "rack.lab", {"of": ns})
         assert f"{ns}-h1" in [host.name for host in client.hosts()]
-        accepted = client.ask(f"/{ns}/one", "create", kind="lease", spec=terms(ns, hours(-0.01), hours(1)))
+        accepted = client.request_action(f"/{ns}/one", "create", kind="lease", spec=terms(ns, hours(-0.01), hours(1)))
         assert accepted.operation is not None
         assert client.wait(accepted.operation.id, 30).outcome == "succeeded"
         cell.obey(ns)

@@ -17,9 +17,9 @@ __all__ = ["client"]
 async def test_a_request_waits_and_is_followed_to_its_end(cell: Cell, client: Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     await running(cell, client, path)
-    await client.ask(path, "reboot")
+    await client.request_action(path, "reboot")
     assert (await client.explain(path, "suspend", on_conflict="queue")).would_queue
-    accepted = await client.ask(path, "suspend", on_conflict="queue")
+    accepted = await client.request_action(path, "suspend", on_conflict="queue")
     assert accepted.operation is not None
     assert (accepted.queued, accepted.position) == (True, 1)
     id = accepted.operation.id
@@ -42,8 +42,8 @@ async def test_queues_are_looked_at_changed_and_stopped(cell: Cell, client: Clie
     with pytest.raises(NotFound):
         await client.queue(path)
     assert (await client.open_queue(path)).waiting == 0
-    await client.ask(path, "suspend")
-    asked = [await client.ask(path, action, on_conflict="queue") for action in ("reboot", "resume")]
+    await client.request_action(path, "suspend")
+    asked = [await client.request_action(path, action, on_conflict="queue") for action in ("reboot", "resume")]
     one, two = [accepted.operation.id for accepted in asked if accepted.operation is not None]
     assert (await client.promote(two)).position == 1
     whole = await client.queue(path)
@@ -51,7 +51,7 @@ async def test_queues_are_looked_at_changed_and_stopped(cell: Cell, client: Clie
     assert [queue.path async for queue in client.queues(below=f"/{ns}", limit=1)] == [path]
     assert (await client.stop_queue(path)).stopping
     with pytest.raises(Rejected) as refused:
-        await client.ask(path, "terminate", on_conflict="queue")
+        await client.request_action(path, "terminate", on_conflict="queue")
     assert refused.value.problem.code == "stopping"
     assert (await client.cancel(one)).outcome == "cancelled"
     with pytest.raises(Rejected):
@@ -65,8 +65,8 @@ async def test_queues_are_looked_at_changed_and_stopped(cell: Cell, client: Clie
 async def test_why_it_was_refused_at_its_turn(cell: Cell, client: Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     await running(cell, client, path)
-    await client.ask(path, "suspend")
-    accepted = await client.ask(path, "reboot", on_conflict="queue")
+    await client.request_action(path, "suspend")
+    accepted = await client.request_action(path, "reboot", on_conflict="queue")
     assert accepted.operation is not None
     await settled(cell, path)
     ended = await client.operation(accepted.operation.id)
@@ -76,8 +76,8 @@ async def test_why_it_was_refused_at_its_turn(cell: Cell, client: Client, ns: st
 def test_without_a_loop(cell: Cell, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     with SyncClient(cell.url, retries=0) as client:
-        client.ask(path, "create", kind="vm", spec=SPEC)
-        assert client.ask(path, "suspend", on_conflict="queue").position == 1
+        client.request_action(path, "create", kind="vm", spec=SPEC)
+        assert client.request_action(path, "suspend", on_conflict="queue").position == 1
         assert [queue.path for queue in client.queues(below=path)] == [path]
         (op,) = client.queue(path).items
         assert client.promote(op.id).queued

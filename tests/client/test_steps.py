@@ -28,7 +28,7 @@ async def test_a_cut_connection_loses_and_repeats_nothing(cell: Cell, ns: str) -
     path = f"/{ns}/s/c"
     await asyncio.to_thread(cell.put, f"/{ns}/s", "cloudlet")
     async with Proxy(cell.url) as proxy, Client(proxy.url) as client, asyncio.timeout(60):
-        asked = await client.ask(path, "create", kind="clusterinst")
+        asked = await client.request_action(path, "create", kind="clusterinst")
         assert asked.operation is not None
         steps = client.steps(asked.operation.id)
         first = await anext(steps)
@@ -51,9 +51,9 @@ async def test_a_cut_connection_loses_and_repeats_nothing(cell: Cell, ns: str) -
 async def test_only_its_own_steps_and_only_to_its_end(cell: Cell, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     async with Client(cell.url) as client, asyncio.timeout(60):
-        made = await client.ask(path, "create", kind="vm", lane="sim.a")
+        made = await client.request_action(path, "create", kind="vm", lane="sim.a")
         await asyncio.to_thread(cell.settle, path)
-        after = await client.ask(path, "suspend")
+        after = await client.request_action(path, "suspend")
         assert made.operation is not None
         assert after.operation is not None
         found = [step async for step in client.steps(made.operation.id)]
@@ -68,7 +68,7 @@ async def test_only_its_own_steps_and_only_to_its_end(cell: Cell, ns: str) -> No
 async def test_its_end_is_not_told_before_its_last_step(cell: Cell, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     async with Client(cell.url) as client, asyncio.timeout(60):
-        made = await client.ask(path, "create", kind="vm", lane="sim.a")
+        made = await client.request_action(path, "create", kind="vm", lane="sim.a")
         assert made.operation is not None
         cell.numbered()
         with cell.unnumbered():
@@ -87,7 +87,7 @@ async def test_what_is_not_there_is_not_followed(cell: Cell, ns: str) -> None:
     async with Client(cell.url) as client:
         with pytest.raises(NotFound):
             await anext(client.steps(f"{ns}/00000000-0000-0000-0000-000000000000"))
-        made = await client.ask(f"/{ns}/m/g/1", "create", kind="vm", lane="sim.a")
+        made = await client.request_action(f"/{ns}/m/g/1", "create", kind="vm", lane="sim.a")
         assert made.operation is not None
         with pytest.raises(InvalidRequest):
             await anext(client.steps(made.operation.id, after=10**9))

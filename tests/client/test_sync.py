@@ -17,7 +17,7 @@ def test_sync_wait_callback_that_asks_the_server_is_answered(cell: Cell, ns: str
     cell.obey(ns)
     states: list[str] = []
     with SyncClient(cell.url, retries=0) as client:
-        accepted = client.ask(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
+        accepted = client.request_action(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
         assert accepted.operation is not None
 
         def changed(operation: Operation) -> None:
@@ -30,7 +30,7 @@ def test_sync_wait_callback_that_asks_the_server_is_answered(cell: Cell, ns: str
 
 def test_sync_wait_that_times_out_says_so(cell: Cell, ns: str) -> None:
     with SyncClient(cell.url, retries=0) as client:
-        accepted = client.ask(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
+        accepted = client.request_action(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
         assert accepted.operation is not None
         for seconds in (0.1, 0):
             with pytest.raises(WaitTimeout) as still:

@@ -31,7 +31,7 @@ from stead.access.oidc import InvalidIdToken, Issuer, OidcVerifier
 from stead.access.policies import InvalidPolicy, Policies, check
 from stead.access.policy_tests import InvalidCase, tried
 from stead.access.tokens import id_of
-from stead.api.blazar import dates, wishes
+from stead.api.blazar import dates, expressions
 from stead.api.login import FLOW, _flow
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import from_cursor, tags
@@ -173,7 +173,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
             lambda v: isinstance(v, dict) and lease_spec.read(lease_spec.complete(v, 2e9)), [TERMS]
         ),
         "blazar expression": Parser(
-            lambda t: wishes.properties("r", ("resource_properties", t)),
+            lambda t: expressions.properties("r", ("resource_properties", t)),
             ['[">=", "$vcpus", "2"]', '["and", ["==", "$gpu", "True"], ["<", "$a", "1.5"]]'],
             (ProblemResponse,),
         ),

@@ -191,14 +191,14 @@ class Life:
 
     async def begun(self, path: str, action: str, **wishes: Any) -> str:
         """The operation that something is let in as."""
-        operation = (await self.client.ask(path, action, **wishes)).operation
+        operation = (await self.client.request_action(path, action, **wishes)).operation
         assert operation is not None
         return operation.id
 
     async def refusal(self, path: str, action: str) -> Problem:
         """How somebody else is told no."""
         try:
-            await self.other.ask(path, action)
+            await self.other.request_action(path, action)
         except Rejected as error:
             return error.problem
         raise AssertionError(f"{action} of {path} was let in")

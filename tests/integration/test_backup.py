@@ -57,7 +57,9 @@ class Load:
     async def ask(self, path: str, action: str) -> str:
         """The operation; empty where it was refused."""
         try:
-            taken = await self.client.ask(path, action, kind="vm", spec={"cpu": 2}, lane=self.lane, expect_agent=True)
+            taken = await self.client.request_action(
+                path, action, kind="vm", spec={"cpu": 2}, lane=self.lane, expect_agent=True
+            )
         except ProblemError:
             return ""
         assert taken.operation is not None

@@ -62,7 +62,9 @@ async def test_progress_is_followed_through_the_death_of_the_server(processes: P
     world = SimWorld(processes.cloud, REGION)
     async with Client(processes.url) as client, asyncio.timeout(120):
         await world.fault(kind="slow", seconds=SLOW)
-        accepted = await client.ask("/shop/web", "create", kind="mci", spec={"subgroups": [GROUP]}, expect_agent=True)
+        accepted = await client.request_action(
+            "/shop/web", "create", kind="mci", spec={"subgroups": [GROUP]}, expect_agent=True
+        )
         assert accepted.operation is not None
         id = accepted.operation.id
         begun = asyncio.Event()

@@ -31,7 +31,9 @@ async def asked(client: Client, life: Life, **wishes: str) -> list[str]:
     found = []
     for name, action in wishes.items():
         path = f"/ns/m/g/{name[1:]}"
-        answer = await client.ask(path, action, kind="vm", spec={"cpu": 2}, lane=life.lane, expect_agent=True)
+        answer = await client.request_action(
+            path, action, kind="vm", spec={"cpu": 2}, lane=life.lane, expect_agent=True
+        )
         assert answer.operation is not None
         found.append(str(answer.operation.id))
     return found

@@ -74,7 +74,9 @@ class Histories:
             if allowed:
                 action = self.chance.choices(allowed, [WEIGHTS[one] for one in allowed])[0]
                 spec = {"cpu": 2}
-                await self.client.ask(path, action, kind="vm", spec=spec, lane=self.life.lane, expect_agent=True)
+                await self.client.request_action(
+                    path, action, kind="vm", spec=spec, lane=self.life.lane, expect_agent=True
+                )
                 self.asked += 1
         return any(self.left.values()) or any(r["busy"] for r in found.values()) or len(found) < len(self.left)
 

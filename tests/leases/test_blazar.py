@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from stead.api.blazar import asking, wishes
+from stead.api.blazar import actions, expressions
 from stead.api.problems import ProblemResponse
 from stead.application import Operation, Queries
 from tests.leases.lab import Lab, terms
@@ -62,15 +62,15 @@ def lease(name: str = "monday", **more: Any) -> dict[str, Any]:
     ],
 )
 def test_an_expression_in_our_words(text: str, ours: dict[str, str]) -> None:
-    assert wishes.properties("r", ("resource_properties", text)) == ours
-    back = wishes.expression(ours)
-    assert wishes.properties("r", ("resource_properties", back)) == ours
+    assert expressions.properties("r", ("resource_properties", text)) == ours
+    back = expressions.expression(ours)
+    assert expressions.properties("r", ("resource_properties", back)) == ours
 
 
 def test_properties_that_were_said_in_our_words_are_shown() -> None:
-    assert wishes.expression({}) == ""
-    assert json.loads(wishes.expression({"cpus": ">=16"})) == [">=", "$cpus", "16"]
-    assert json.loads(wishes.expression({"gpu": True, "cpus": 4})) == [
+    assert expressions.expression({}) == ""
+    assert json.loads(expressions.expression({"cpus": ">=16"})) == [">=", "$cpus", "16"]
+    assert json.loads(expressions.expression({"gpu": True, "cpus": 4})) == [
         "and",
         ["=", "$gpu", "true"],
         ["=", "$cpus", "4"],
@@ -100,7 +100,7 @@ def test_properties_that_were_said_in_our_words_are_shown() -> None:
 )
 def test_what_cannot_be_told_is_refused_by_name(text: str, says: str) -> None:
     with pytest.raises(ProblemResponse) as found:
-        wishes.properties("reservations.0", ("resource_properties", text))
+        expressions.properties("reservations.0", ("resource_properties", text))
     assert found.value.detail.startswith("reservations.0.resource_properties: ")
     assert says in found.value.detail
     assert len(found.value.detail) < 300
@@ -230,7 +230,7 @@ async def test_what_takes_long_is_answered_as_it_stands(
     await lab.until("/lab/monday", "ACTIVE")
     ((id,),) = [[one["id"] for one in (await http.get(LEASES)).json()["leases"]]]
     await lab.world.fault(verb="terminate-reservation", kind="latency", seconds=60)
-    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    monkeypatch.setattr(actions, "MAX_WAIT", 0.0)
     answer = await http.delete(f"{LEASES}/{id}")
     assert (answer.status_code, answer.json()["lease"]["status"]) == (202, "DELETING")
     monkeypatch.undo()
@@ -246,26 +246,26 @@ async def test_what_is_gone_a_moment_after_the_last_look_was_deleted(
 ) -> None:
     await lab.hosts("h1")
     id = (await http.post(LEASES, json=lease())).json()["lease"]["id"]
-    wait = asking.ended
+    wait = actions.wait_for_end
 
     async def too_late(queries: Queries, operation: UUID) -> None:
         await wait(queries, operation)
 
-    monkeypatch.setattr(asking, "ended", too_late)
+    monkeypatch.setattr(actions, "wait_for_end", too_late)
     assert (await http.delete(f"{LEASES}/{id}")).status_code == 204
 
 
 async def test_what_is_declined_a_moment_after_the_last_look_is_told_why(
     http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wait, looks = asking.ended, list[UUID]()
+    wait, looks = actions.wait_for_end, list[UUID]()
 
     async def too_late(queries: Queries, operation: UUID) -> Operation | None:
         looks.append(operation)
         found = await wait(queries, operation)
         return found if len(looks) > 1 else None
 
-    monkeypatch.setattr(asking, "ended", too_late)
+    monkeypatch.setattr(actions, "wait_for_end", too_late)
     answer = await http.post(LEASES, json=lease())
     assert (answer.status_code, answer.json()["code"]) == (409, "declined")
 

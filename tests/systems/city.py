@@ -115,7 +115,9 @@ def run(services: int, tell: Callable[[str], None]) -> Story:
     story, each = Story(tell), services // BRANCHES
     with City() as city:
         story.add(f"three agents serve {', '.join(LANES)}")
-        city.client.wait(_id(city.client.ask(SYSTEM, "create", kind="system", spec={"lanes": list(LANES)})), PATIENCE)
+        city.client.wait(
+            _id(city.client.request_action(SYSTEM, "create", kind="system", spec={"lanes": list(LANES)})), PATIENCE
+        )
         everything = {f"b{n}": branch(each) for n in range(BRANCHES)}
         first = city.ended(city.deploy(everything, "/"))
         assert (first.outcome, first.total) == ("succeeded", each * BRANCHES), first
@@ -126,10 +128,10 @@ def run(services: int, tell: Callable[[str], None]) -> Story:
         _side_by_side(city, story, each)
         _broken(city, story, each)
         _agent_killed(city, story, each)
-        down = city.ended(_id(city.client.ask(SYSTEM, "teardown")))
+        down = city.ended(_id(city.client.request_action(SYSTEM, "teardown")))
         assert (down.outcome, city.states()) == ("succeeded", {})
         story.add("torn down")
-        city.client.wait(_id(city.client.ask(SYSTEM, "delete")), PATIENCE)
+        city.client.wait(_id(city.client.request_action(SYSTEM, "delete")), PATIENCE)
         assert sum(end(city.folder / lane) for lane in LANES) == 0, "a process was left running"
         story.add("deleted, and no process is left")
     return story

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fastapi import Response
 
 from stead import application
-from stead.api.problems import trouble
+from stead.api.problems import problem_response
 from stead.application.names import operation_id
 from stead.schema import Model
 
@@ -43,7 +43,7 @@ class Accepted(Model):
 def accepted(taken: application.ActionAnswer, response: Response) -> Accepted:
     """The answer, or the problem where there is none; the response says where to follow it."""
     if not isinstance(taken, application.Accepted):
-        raise trouble(taken)
+        raise problem_response(taken)
     name = None
     if taken.operation:
         id = operation_id(taken.path, taken.operation)

@@ -167,7 +167,7 @@ async def list_grants(application: ApplicationDep, queries: QueriesDep) -> Page[
 
 
 @routes.put("/v1/cells/{cell}/grants", status_code=204)
-async def give_role(
+async def grant_role(
     application: ApplicationDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
 ) -> None:
     """Give a person or a group a role."""
@@ -180,7 +180,7 @@ async def give_role(
 
 
 @routes.delete("/v1/cells/{cell}/grants", status_code=204)
-async def take_role(
+async def revoke_role(
     application: ApplicationDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
 ) -> None:
     """Take a role from a person or a group."""

@@ -43,7 +43,7 @@ from stead.api import (
     systems,
     tumblebug,
 )
-from stead.api.identity import Identify, anybody, by_access
+from stead.api.identity import Identify, authenticated_caller, unauthenticated_caller
 from stead.api.limits import LimitMiddleware, Limits
 from stead.api.problem_codes import TITLES
 from stead.api.problems import MEDIA, Problem
@@ -63,7 +63,7 @@ Everything that is not an answer is a problem (RFC 9457). Its type is `urn:stead
 
 OPEN = {
     *("livez", "readyz", "console", "page"),
-    *("read_login", "begin_session", "log_in", "come_back", "end_session", "join_agent"),
+    *("read_login", "begin_session", "start_login", "complete_login", "end_session", "join_agent"),
 }
 """The routes that everybody may use: whether the server lives, the files of the console, and the ways in, of people
 and of agents, who show something of another kind."""
@@ -128,7 +128,7 @@ def create_app(
     app.state.cell = cell
     app.state.feed = application.journal_feed()
     app.state.heartbeat = heartbeat
-    app.state.identify = identify or (anybody if known is None else by_access(known))
+    app.state.identify = identify or (unauthenticated_caller if known is None else authenticated_caller(known))
     app.state.limits = limits or Limits()
     app.add_middleware(LimitMiddleware, limits=app.state.limits)
     app.add_middleware(RequestIds)

@@ -22,7 +22,7 @@ class TooManyValues(Exception):
     """There is more in it than is allowed."""
 
 
-def look(body: bytes | bytearray, depth: int, items: int) -> None:
+def check_size(body: bytes | bytearray, depth: int, items: int) -> None:
     """Raise where JSON goes too deep or has too many items. What is not JSON at all is somebody else's to refuse."""
     opened = body.count(b"[") + body.count(b"{")
     if opened <= depth and opened + body.count(b",") <= items:

@@ -74,7 +74,7 @@ async def list_orphans(
 
 
 @routes.post("/v1/cells/{cell}/orphans/{lane}/{token}", status_code=202)
-async def deal_with_orphan(
+async def resolve_orphan(
     application: ApplicationDep,
     lane: LaneName,
     token: Annotated[str, InPath(max_length=100)],
@@ -99,7 +99,7 @@ async def list_lanes(queries: QueriesDep, limit: Limit = 100, cursor: Cursor = N
 
 
 @routes.post("/v1/cells/{cell}/lanes/{lane}/survey", status_code=202)
-async def survey_lane(application: ApplicationDep, caller: Who, lane: LaneName) -> InventorySupport:
+async def request_inventory(application: ApplicationDep, caller: Who, lane: LaneName) -> InventorySupport:
     """Have the agent of a lane tell all that is there, now and not at the next turn. What comes is applied."""
     authorized = application.authorization.require(caller, ORPHANS)
     return InventorySupport(lane=lane, requested=await CellCommands(application).survey(lane, authorized))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import StringConstraints
 
-from stead.api.problems import trouble
+from stead.api.problems import problem_response
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import ActionRequest, Explanation, NotFound, OnConflict
 from stead.application.names import Name, Path
@@ -48,5 +48,5 @@ async def explain(
     )
     answer = await application.explain(request, queries.authorized)
     if isinstance(answer, NotFound):
-        raise trouble(answer)
+        raise problem_response(answer)
     return answer

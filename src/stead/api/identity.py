@@ -26,13 +26,13 @@ type Identify = Callable[[Request], Awaitable[Caller]]
 """Says who asks; raises where nobody can tell."""
 
 
-async def anybody(request: Request) -> Caller:
+async def unauthenticated_caller(request: Request) -> Caller:
     """Whoever reaches the server may everything."""
     del request
     return anonymous()
 
 
-def by_access(access: Access) -> Identify:
+def authenticated_caller(access: Access) -> Identify:
     """Whoever they show that they are."""
 
     async def identify(request: Request) -> Caller:
@@ -41,13 +41,13 @@ def by_access(access: Access) -> Identify:
             return anonymous()
         shown = _shown(request)
         if not 0 < len(shown) <= LONGEST:
-            raise unknown("say who you are: with a token, or by logging in")
+            raise login_required("say who you are: with a token, or by logging in")
         limits: Limits = request.app.state.limits
         try:
             return await access.known(shown, lambda: limits.wait_unknown(request))
         except UnknownCredentials as error:
             limits.take_unknown(request)
-            raise not_known(str(error)) from None
+            raise login_failed(str(error)) from None
         except IssuerUnavailable as error:
             raise ProblemResponse("issuer-away", str(error), retry_after=5) from None
 
@@ -57,14 +57,14 @@ def by_access(access: Access) -> Identify:
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="stead"'}
 
 
-def unknown(says: str) -> ProblemResponse:
+def login_required(message: str) -> ProblemResponse:
     """Nobody can tell who asks."""
-    return ProblemResponse("not-known", says, CHALLENGE)
+    return ProblemResponse("not-known", message, CHALLENGE)
 
 
-def not_known(says: str) -> LoginFailed:
+def login_failed(message: str) -> LoginFailed:
     """Nobody can tell who asks, though they have shown something: the journal is told."""
-    return LoginFailed("not-known", says, CHALLENGE)
+    return LoginFailed("not-known", message, CHALLENGE)
 
 
 def _shown(request: Request) -> str:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from stead.access.policies import LANES
 from stead.api.identity import Who
 from stead.api.models import ResponseModel
-from stead.api.problems import trouble
+from stead.api.problems import problem_response
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application.lanes import LaneChange, LaneGrant, LaneGrants
 from stead.application.models import InvalidRequest, Page
@@ -68,7 +68,7 @@ async def allow_lane(
     authorized = application.authorization.require(caller, LANES)
     answer = await LaneGrants(application).allow(lane, namespace, body.reason, authorized)
     if isinstance(answer, InvalidRequest):
-        raise trouble(answer)
+        raise problem_response(answer)
     return answer
 
 

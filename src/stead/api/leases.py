@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 from stead.access.policies import HOSTS
 from stead.api.identity import Who
 from stead.api.models import AskedTime
-from stead.api.problems import FieldError, ProblemResponse, trouble
+from stead.api.problems import FieldError, ProblemResponse, problem_response
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ApplicationDep, QueriesDep, router
@@ -85,17 +85,17 @@ async def put_host(application: ApplicationDep, caller: Who, name: Name, change:
     authorized = application.authorization.require(caller, HOSTS)
     found = await CellCommands(application).put_host(name, change.lane, change.properties, change.node, authorized)
     if isinstance(found, InvalidRequest | NotFound):
-        raise trouble(found)
+        raise problem_response(found)
     return found
 
 
 @routes.put("/v1/cells/{cell}/hosts/{name}/works")
-async def judge_host(application: ApplicationDep, caller: Who, name: Name, verdict: HostVerdict) -> Host:
+async def set_host_health(application: ApplicationDep, caller: Who, name: Name, verdict: HostVerdict) -> Host:
     """Say that a host failed, or works again. Leases that have it get another, if one is free."""
     authorized = application.authorization.require(caller, HOSTS)
     found = await CellCommands(application).set_host_health(name, verdict.healthy, verdict.reason, authorized)
     if isinstance(found, NotFound):
-        raise trouble(found)
+        raise problem_response(found)
     return found
 
 
@@ -105,7 +105,7 @@ async def remove_host(application: ApplicationDep, caller: Who, name: Name) -> N
     authorized = application.authorization.require(caller, HOSTS)
     found = await CellCommands(application).remove_host(name, authorized)
     if found is not None:
-        raise trouble(found)
+        raise problem_response(found)
 
 
 @routes.get("/v1/calendar")

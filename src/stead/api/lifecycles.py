@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict
 from stead.access.policies import LIFECYCLES
 from stead.api.identity import Who
 from stead.api.models import ResponseModel
-from stead.api.problems import ProblemResponse, trouble
+from stead.api.problems import ProblemResponse, problem_response
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import CellCommands, InvalidDocument, Page, RegisteredLifecycle
 from stead.application.lifecycles import LifecycleDetail, LifecycleName
@@ -56,7 +56,7 @@ async def register_lifecycle(
     authorized = application.authorization.require(caller, LIFECYCLES)
     found = await CellCommands(application).register(kind, body.document, authorized)
     if isinstance(found, InvalidDocument):
-        raise trouble(found)
+        raise problem_response(found)
     return found
 
 
@@ -66,4 +66,4 @@ async def unregister_lifecycle(application: ApplicationDep, caller: Who, kind: K
     authorized = application.authorization.require(caller, LIFECYCLES)
     found = await CellCommands(application).unregister(kind, authorized)
     if found is not None:
-        raise trouble(found)
+        raise problem_response(found)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stead.api.body_limits import TooDeeplyNested, TooManyValues, look
+from stead.api.body_limits import TooDeeplyNested, TooManyValues, check_size
 from stead.api.problems import ProblemResponse, respond
 from stead.api.rates import UNLIMITED, RateLimits, TokenBuckets
 
@@ -113,14 +113,14 @@ class Limits:
         buckets, namespaces = self._reads if request.method in READS else self._changes
         namespace = _namespace(request)
         if wait := buckets.wait(caller):
-            raise _too_often(f"{caller} asks more often than is allowed", wait)
+            raise _rate_limited(f"{caller} asks more often than is allowed", wait)
         if namespace and not may_see(namespace):
             namespace = ""
         if namespace and (wait := namespaces.wait(namespace)):
-            raise _too_often(f"more is asked of {namespace} than is allowed", wait)
+            raise _rate_limited(f"more is asked of {namespace} than is allowed", wait)
         leave = self.callers.enter(caller)
         if leave is None:
-            raise _too_often(f"{caller} has {self.bounds.in_hand_each} requests in hand already", BUSY)
+            raise _rate_limited(f"{caller} has {self.bounds.in_hand_each} requests in hand already", BUSY)
         _on_leaving(request, leave)
         buckets.take(caller)
         if namespace:
@@ -130,7 +130,7 @@ class Limits:
         """Raise where an address has shown too many wrong tokens a moment ago."""
         address = _address(request)
         if wait := self._unknown.wait(address):
-            raise _too_often(f"{address} shows wrong tokens more often than is allowed", wait)
+            raise _rate_limited(f"{address} shows wrong tokens more often than is allowed", wait)
 
     def take_unknown(self, request: Request) -> None:
         """An address has shown a wrong token. Raises where it was one too many."""
@@ -180,8 +180,8 @@ class LimitMiddleware:
             # Only what has arrived is in hand: whoever is slow to send takes nobody's place.
             taking = receive if self._lengths(scope) == 0 else await self._body(receive)
             held = self._place(scope["path"])
-        except ProblemResponse as trouble:
-            await _refuse(trouble, scope, receive, send)
+        except ProblemResponse as problem:
+            await _refuse(problem, scope, receive, send)
             return
         scope.setdefault("state", {})["held"] = held
         try:
@@ -193,7 +193,7 @@ class LimitMiddleware:
         """A place among those that are in hand."""
         limits = self.limits
         if path in ALWAYS:
-            return HeldSlots(_nothing)
+            return HeldSlots(_no_effect)
         if limits.in_hand >= self.bounds.in_hand:
             raise ProblemResponse("busy", f"{limits.in_hand} requests are in hand", retry_after=BUSY)
         limits.in_hand += 1
@@ -236,7 +236,7 @@ class LimitMiddleware:
                 while more:
                     message = await receive()
                     if message["type"] != "http.request":
-                        return _again([message], receive)
+                        return _replay([message], receive)
                     body += message.get("body", b"")
                     more = message.get("more_body", False)
                     if len(body) > bounds.body:
@@ -251,24 +251,24 @@ class LimitMiddleware:
         finally:
             limits.large -= large
         try:
-            look(body, bounds.depth, bounds.items)
+            check_size(body, bounds.depth, bounds.items)
         except TooDeeplyNested:
             raise ProblemResponse("too-deep", f"the body is nested more than {bounds.depth} deep") from None
         except TooManyValues:
             raise ProblemResponse("too-large", f"the body has more than {bounds.items} items in it") from None
-        return _again([{"type": "http.request", "body": bytes(body), "more_body": False}], receive)
+        return _replay([{"type": "http.request", "body": bytes(body), "more_body": False}], receive)
 
     def _too_large(self) -> ProblemResponse:
         return ProblemResponse("too-large", f"the body has more than {self.bounds.body} bytes")
 
 
-async def _refuse(trouble: ProblemResponse, scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(problem: ProblemResponse, scope: Scope, receive: Receive, send: Send) -> None:
     """Say no, and hang up: whatever else was on its way is not waited for."""
-    trouble.headers["Connection"] = "close"
-    await respond(Request(scope), trouble)(scope, receive, send)
+    problem.headers["Connection"] = "close"
+    await respond(Request(scope), problem)(scope, receive, send)
 
 
-def _again(messages: Iterable[Message], receive: Receive) -> Receive:
+def _replay(messages: Iterable[Message], receive: Receive) -> Receive:
     waiting = iter(messages)
 
     async def receiving() -> Message:
@@ -279,8 +279,8 @@ def _again(messages: Iterable[Message], receive: Receive) -> Receive:
     return receiving
 
 
-def _too_often(says: str, wait: float) -> ProblemResponse:
-    return ProblemResponse("too-often", says, retry_after=max(1, math.ceil(wait)))
+def _rate_limited(message: str, wait: float) -> ProblemResponse:
+    return ProblemResponse("too-often", message, retry_after=max(1, math.ceil(wait)))
 
 
 def _on_leaving(request: Request, leave: Callable[[], None]) -> None:
@@ -288,7 +288,7 @@ def _on_leaving(request: Request, leave: Callable[[], None]) -> None:
     held.add(leave)
 
 
-def _nothing() -> None:
+def _no_effect() -> None:
     pass
 
 
@@ -299,5 +299,5 @@ def _address(request: Request) -> str:
 def _namespace(request: Request) -> str:
     """The first part of the path that is asked for, where one is."""
     found = (request.path_params.get(name) for name in ("nsId", "ns", "path"))
-    said = next((one for one in found if one), "")
-    return str(said).strip("/").partition("/")[0]
+    given = next((one for one in found if one), "")
+    return str(given).strip("/").partition("/")[0]

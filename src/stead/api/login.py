@@ -21,7 +21,7 @@ from fastapi.responses import RedirectResponse
 from stead.access.access import Access, UnknownCredentials
 from stead.access.caller import Caller
 from stead.access.oidc import InvalidIdToken, IssuerUnavailable, OidcVerifier
-from stead.api.identity import COOKIE, Who, not_known, same_origin
+from stead.api.identity import COOKIE, Who, login_failed, same_origin
 from stead.api.limits import Limits
 from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse
@@ -115,7 +115,7 @@ async def end_session(application: ApplicationDep, request: Request, response: R
 
 
 @routes.get("/v1/session/login", response_class=RedirectResponse, status_code=302)
-async def log_in(
+async def start_login(
     application: ApplicationDep,
     request: Request,
     to: Annotated[str, Query(max_length=1000, description="Where to go then.")] = HOME,
@@ -150,7 +150,7 @@ async def log_in(
 
 
 @routes.get("/v1/session/back", response_class=RedirectResponse, status_code=302)
-async def come_back(
+async def complete_login(
     application: ApplicationDep,
     request: Request,
     state: Annotated[str, Query(max_length=200)] = "",
@@ -161,16 +161,16 @@ async def come_back(
     known, oidc = _needed(application.access), _issuer(application.access)
     flow = _flow(request)
     if not flow or not secrets.compare_digest(flow.get("state", ""), state):
-        raise not_known("this login was begun elsewhere, or took too long: begin again")
+        raise login_failed("this login was begun elsewhere, or took too long: begin again")
     if error or not code:
-        raise not_known(f"the issuer did not let you in: {error or 'without a word'}")
+        raise login_failed(f"the issuer did not let you in: {error or 'without a word'}")
     token = await _exchanged(oidc, code, flow["verifier"], _back(request))
     try:
         verified = await oidc.verify(token)
     except InvalidIdToken as wrong:
-        raise not_known(str(wrong)) from None
+        raise login_failed(str(wrong)) from None
     if not secrets.compare_digest(verified.nonce, flow["nonce"]):
-        raise not_known("the issuer's word is for another login")
+        raise login_failed("the issuer's word is for another login")
     answer = RedirectResponse(flow.get("to", HOME), 302)
     await _open(known, token, request, answer)
     answer.delete_cookie(FLOW, path="/v1/session")
@@ -194,7 +194,7 @@ async def _open(access: Access, token: str, request: Request, response: Response
         secret, caller = await access.begin_session(token, lambda: limits.wait_unknown(request))
     except UnknownCredentials as error:
         limits.take_unknown(request)
-        raise not_known(str(error)) from None
+        raise login_failed(str(error)) from None
     except IssuerUnavailable as error:
         raise ProblemResponse("issuer-away", str(error), retry_after=5) from None
     response.set_cookie(COOKIE, secret, httponly=True, secure=_secure(request), samesite="lax", path="/")
@@ -219,7 +219,7 @@ async def _exchanged(oidc: OidcVerifier, code: str, verifier: str, back: str) ->
         raise ProblemResponse("issuer-away", "the issuer does not answer as it should", retry_after=5) from None
     token = said.get("id_token") if isinstance(said, dict) else None
     if not isinstance(token, str):
-        raise not_known("the issuer did not say who you are")
+        raise login_failed("the issuer did not say who you are")
     return token
 
 
@@ -240,7 +240,7 @@ def _flow(request: Request) -> dict[str, str]:
 
 
 def _back(request: Request) -> str:
-    return str(request.url_for("come_back"))
+    return str(request.url_for("complete_login"))
 
 
 def _secure(request: Request) -> bool:

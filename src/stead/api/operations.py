@@ -11,7 +11,7 @@ from fastapi import Query, Response
 from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
 from stead.api.models import ResponseModel
-from stead.api.problems import ProblemResponse, trouble
+from stead.api.problems import ProblemResponse, problem_response
 from stead.api.request_ids import Cursor, Key, Limit, from_cursor
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import Claim, Operation, OperationMember, Page, Queries, authorized_commands
@@ -87,7 +87,7 @@ async def cancel_operation(
     await operation_at(queries, namespace, id)
     answer = await authorized_commands.cancel_operation(application, id, caller)
     if not isinstance(answer, Operation):
-        raise trouble(answer)
+        raise problem_response(answer)
     response.headers["Location"] = f"/v1/operations/{answer.id}"
     return answer
 
@@ -100,7 +100,7 @@ async def promote_operation(
     await operation_at(queries, namespace, id)
     answer = await authorized_commands.promote_operation(application, id, caller)
     if not isinstance(answer, Operation):
-        raise trouble(answer)
+        raise problem_response(answer)
     return answer
 
 

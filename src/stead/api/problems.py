@@ -93,7 +93,7 @@ class LoginFailed(ProblemResponse):
     """Somebody has shown what does not say who they are."""
 
 
-def trouble(
+def problem_response(
     answer: Rejection | NotFound | VersionMismatch | InvalidRequest | InvalidDocument,
 ) -> ProblemResponse:
     """What the engine said no with, as a problem."""
@@ -101,15 +101,15 @@ def trouble(
         case NotFound():
             return ProblemResponse("not-found", answer.message)
         case InvalidRequest():
-            said = ((answer.field, answer.message), *answer.more)
-            errors = [FieldError(location=where, message=says) for where, says in said]
+            given = ((answer.field, answer.message), *answer.more)
+            errors = [FieldError(location=where, message=message) for where, message in given]
             return ProblemResponse("invalid", "; ".join(f"{e.location}: {e.message}" for e in errors), errors=errors)
         case InvalidDocument():
-            errors = [FieldError(location=where, message=says) for where, says in answer.errors]
+            errors = [FieldError(location=where, message=message) for where, message in answer.errors]
             return ProblemResponse(answer.code, answer.says, errors=errors or None)
         case VersionMismatch():
-            says = f"it is in version {answer.etag} now, in state {answer.state}"
-            return ProblemResponse("changed", says, {"ETag": f'"{answer.etag}"'}, current_state=answer.state)
+            message = f"it is in version {answer.etag} now, in state {answer.state}"
+            return ProblemResponse("changed", message, {"ETag": f'"{answer.etag}"'}, current_state=answer.state)
     return ProblemResponse(
         str(answer.code),
         "; ".join(reason.message for reason in answer.reasons),
@@ -160,8 +160,8 @@ def install(app: FastAPI, refusals: RejectionLog) -> None:
     @app.exception_handler(RequestValidationError)
     async def _(request: Request, error: RequestValidationError) -> Response:
         errors = [FieldError(location=_where(e["loc"]), message=e["msg"]) for e in error.errors()]
-        says = "; ".join(f"{e.location}: {e.message}" for e in errors)
-        return respond(request, ProblemResponse("invalid", says, errors=errors))
+        message = "; ".join(f"{e.location}: {e.message}" for e in errors)
+        return respond(request, ProblemResponse("invalid", message, errors=errors))
 
     @app.exception_handler(UnicodeEncodeError)
     async def _(request: Request, error: UnicodeEncodeError) -> Response:
@@ -179,7 +179,7 @@ def install(app: FastAPI, refusals: RejectionLog) -> None:
         caller, thing = request.state.caller, error.thing
         about = thing.path, thing.kind, caller.name, error.action, caller.actor
         await refusals.not_permitted(*about, error.refusal)
-        return respond(request, trouble(error.refusal))
+        return respond(request, problem_response(error.refusal))
 
     @app.exception_handler(LinesArchived)
     async def _(request: Request, error: LinesArchived) -> Response:
@@ -190,14 +190,14 @@ def install(app: FastAPI, refusals: RejectionLog) -> None:
         await refusals.not_known(error.detail)
         return respond(request, error)
 
-    async def away(request: Request, error: Exception) -> Response:
+    async def unavailable(request: Request, error: Exception) -> Response:
         log.warning("request %s: the database is unavailable: %r", request_id(request), error)
         return respond(
             request, ProblemResponse("unavailable", f"{unavailability(error)}; {REPEAT}", retry_after=RETRY)
         )
 
     for kind in AWAY:
-        app.add_exception_handler(kind, away)
+        app.add_exception_handler(kind, unavailable)
 
     @app.exception_handler(Exception)
     async def _(request: Request, error: Exception) -> Response:

@@ -8,7 +8,7 @@ from fastapi import Query
 
 from stead.access.policies import QUEUE
 from stead.api.identity import Who
-from stead.api.problems import ProblemResponse, trouble
+from stead.api.problems import ProblemResponse, problem_response
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ApplicationDep, QueriesDep, router
@@ -48,7 +48,7 @@ async def open_queue(application: ApplicationDep, caller: Who, path: Where) -> Q
         raise ProblemResponse("not-found", f"there is nothing at /{path}")
     answer = await commands.open_queue(f"/{path}", authorized)
     if isinstance(answer, NotFound):
-        raise trouble(answer)
+        raise problem_response(answer)
     return answer
 
 
@@ -61,7 +61,7 @@ async def stop_queue(application: ApplicationDep, caller: Who, path: Where) -> Q
         raise ProblemResponse("not-found", f"/{path} has no queue")
     answer = await commands.stop_queues(authorized, f"/{path}")
     if isinstance(answer, NotFound):
-        raise trouble(answer)
+        raise problem_response(answer)
     return answer.items[0]
 
 
@@ -70,5 +70,5 @@ async def stop_queues(application: ApplicationDep, caller: Who) -> Page[Queue]:
     """No queue takes anything more; what is in them is carried out, then they are removed."""
     answer = await CellCommands(application).stop_queues(application.authorization.require(caller, QUEUE))
     if isinstance(answer, NotFound):
-        raise trouble(answer)
+        raise problem_response(answer)
     return answer

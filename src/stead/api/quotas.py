@@ -8,7 +8,7 @@ from pydantic import Field
 
 from stead.api.identity import Who
 from stead.api.models import ResponseModel
-from stead.api.problems import ProblemResponse, trouble
+from stead.api.problems import ProblemResponse, problem_response
 from stead.api.resources import Where
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import CellCommands, NotFound
@@ -71,7 +71,7 @@ async def set_quotas(application: ApplicationDep, caller: Who, path: Where, chan
     commands, wanted = CellCommands(application), change.model_dump(exclude_unset=True)
     authorized = await commands.authorize_quotas(f"/{path}", wanted, caller)
     if isinstance(authorized, NotFound):
-        raise trouble(authorized)
+        raise problem_response(authorized)
     found = await commands.set_quotas(f"/{path}", wanted, authorized)
     return Quotas(
         path=f"/{path}", items=[Quota(resource=item.what, used=item.used, limit=item.most) for item in found]

@@ -82,7 +82,7 @@ async def read_resource(
     status_code=202,
     responses={200: {"model": DryRun | Accepted, "description": "A rehearsal, or there was nothing to do"}},
 )
-async def ask(
+async def request_action(
     application: ApplicationDep,
     path: Where,
     caller: Who,

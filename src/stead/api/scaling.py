@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 from stead.access.policies import DEMAND, SCALING
 from stead.api.identity import Who
 from stead.api.models import AskedTime, ResponseModel
-from stead.api.problems import trouble
+from stead.api.problems import problem_response
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import Application, Authorized, Caller, InvalidRequest, NotFound, Page, Rejection
@@ -94,11 +94,11 @@ async def remove_scaling(application: ApplicationDep, namespace: Where, name: Wh
     authorized = _authorized(application, SCALING, namespace, name, caller)
     missing = await ScalingPolicies(application).remove(namespace, name, authorized)
     if missing is not None:
-        raise trouble(missing)
+        raise problem_response(missing)
 
 
 @routes.post("/v1/scaling/{namespace}/{name}/demand")
-async def tell_demand(
+async def report_demand(
     application: ApplicationDep, namespace: Where, name: Which, body: Demand, caller: Who
 ) -> DemandAnswer:
     """Tell a policy the demand. The latest figure of each place counts; one that comes late changes nothing."""
@@ -106,18 +106,18 @@ async def tell_demand(
     authorized = _authorized(application, DEMAND, namespace, name, caller)
     news = await ScalingPolicies(application).record_demand(namespace, name, figures, authorized)
     if not isinstance(news, int):
-        raise trouble(news)
+        raise problem_response(news)
     return DemandAnswer(accepted=news, outdated=len(figures) - news)
 
 
 def _authorized(application: Application, action: str, namespace: str, name: str, caller: Caller) -> Authorized:
     found = ScalingPolicies(application).authorize(action, namespace, name, caller)
     if isinstance(found, NotFound):
-        raise trouble(found)
+        raise problem_response(found)
     return found
 
 
 def _answer(found: Scaling | InvalidRequest | Rejection | NotFound) -> Scaling:
     if not isinstance(found, Scaling):
-        raise trouble(found)
+        raise problem_response(found)
     return found

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from stead.api.identity import Who
-from stead.api.problems import ProblemResponse, trouble
+from stead.api.problems import ProblemResponse, problem_response
 from stead.api.resources import Where
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import ActionRequest, authorized_commands
@@ -53,5 +53,5 @@ async def plan_deploy(application: ApplicationDep, caller: Who, path: Where, bod
     )
     answer = await authorized_commands.plan_deploy(application, asked, caller)
     if not isinstance(answer, SystemPlan):
-        raise trouble(answer)
+        raise problem_response(answer)
     return answer

@@ -150,9 +150,9 @@ def change(options: ChangeOptions, path: str, action: str, **request: Any) -> No
     with reach(options.server) as client:
         if options.dry_run:
             request.pop("if_match", None)
-            show_plan(client.rehearse(path, action, **request), options.output)
+            show_plan(client.dry_run(path, action, **request), options.output)
             return
-        submit(client, lambda: client.ask(path, action, key=options.key, **request), action, path, options)
+        submit(client, lambda: client.request_action(path, action, key=options.key, **request), action, path, options)
 
 
 def submit(

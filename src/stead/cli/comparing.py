@@ -94,7 +94,7 @@ def _surveyed(client: SyncClient) -> list[Orphan]:
         before = {lane.lane: lane.next_inventory_at for lane in client.lanes()}
         try:
             # A connected agent answers, also where the cell has no heartbeat of it yet since the restore.
-            lanes = [lane for lane in lanes if client.survey_lane(lane)]
+            lanes = [lane for lane in lanes if client.request_inventory(lane)]
         except Forbidden:
             note("only admins may survey lanes: orphans found before are listed")
             break

@@ -92,14 +92,14 @@ def fail(
     It is no longer booked, and leases that have it get another host, if one is free.
     """
     with reach(server) as client:
-        write([client.judge_host(name, works=False, why=reason)], HOSTS, output)
+        write([client.set_host_health(name, works=False, why=reason)], HOSTS, output)
 
 
 @command(app, "stead host recover h1")
 def recover(name: Name, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
     """Mark a failed host as working (admins only)."""
     with reach(server) as client:
-        write([client.judge_host(name, works=True)], HOSTS, output)
+        write([client.set_host_health(name, works=True)], HOSTS, output)
 
 
 @command(app, "stead host remove h9")

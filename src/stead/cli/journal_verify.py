@@ -108,7 +108,7 @@ def _server(client: SyncClient, known: dict[int, bytes], archives: Path | None) 
     found = client.journal_head()
     known = {found.position: bytes.fromhex(found.hash)} | known
     chain, waiting = _beginning(found, known, archives), 0
-    for page in client.journal_trail(after=chain.position):
+    for page in client.export_journal(after=chain.position):
         for each in map(ChainedLine.read, page):
             if each.hash is None and each.position > found.position:
                 waiting += 1  # numbered by a controller that knows of no hashes; the next one gives them
@@ -206,7 +206,7 @@ def start(client: SyncClient, after: int) -> JournalChain:
         return JournalChain(last.last, _bytes(last.hash))
     if after == 0:
         return JournalChain()
-    page = next(client.journal_trail(after=after - 1, limit=1), [])
+    page = next(client.export_journal(after=after - 1, limit=1), [])
     before = ChainedLine.read(page[0]) if page else None
     if before is None or before.position != after:
         raise BrokenChain(after, "there is no such line")
@@ -216,7 +216,7 @@ def start(client: SyncClient, after: int) -> JournalChain:
 def copy(client: SyncClient, trail: JournalFile, last: int | None) -> None:
     """Write what there is up to a position, or to the end."""
     assert trail.chain is not None
-    for page in client.journal_trail(after=trail.chain.position):
+    for page in client.export_journal(after=trail.chain.position):
         wanted = [raw for raw in page if last is None or ChainedLine.read(raw).position <= last]
         trail.add(wanted)
         if len(wanted) < len(page):

@@ -102,7 +102,7 @@ def survey(
     once it was found twice: see `stead orphan list`.
     """
     with reach(server) as client:
-        if not client.survey_lane(name):
+        if not client.request_inventory(name):
             fail(f"lane {name}: no agent answers; see: stead lane list")
     line(f"the agent of {name} surveys it")
 

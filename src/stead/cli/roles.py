@@ -59,7 +59,7 @@ def grant(subject: Subject, role: Role, server: Server = DEFAULT_SERVER) -> None
     """Grant a role to a user or a group, in a namespace or everywhere."""
     wanted = role_at(role)
     with reach(server) as client:
-        client.give_role(subject, wanted)
+        client.grant_role(subject, wanted)
     line(f"granted {role_text(wanted)} to {subject}")
 
 
@@ -68,5 +68,5 @@ def revoke(subject: Subject, role: Role, server: Server = DEFAULT_SERVER) -> Non
     """Revoke a role of a user or a group, within a second."""
     wanted = role_at(role)
     with reach(server) as client:
-        client.take_role(subject, wanted)
+        client.revoke_role(subject, wanted)
     line(f"revoked {role_text(wanted)} of {subject}")

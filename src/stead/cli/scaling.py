@@ -145,7 +145,7 @@ def demand(
     """
     where = any_path(place) if place is not None else None
     with reach(server) as client:
-        taken = client.tell_demand(*_names(policy), [(where, value, _time(at))])
+        taken = client.report_demand(*_names(policy), [(where, value, _time(at))])
     if taken.outdated:
         note("the policy has a newer figure: this one changes nothing")
     line(f"{policy} {'knows' if taken.accepted else 'knew'} the demand{f' at {where}' if where else ''}")

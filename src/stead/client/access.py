@@ -44,11 +44,11 @@ class AccessClient:
         """Who has which role where."""
         return await self._transport.send(GrantPage, "GET", f"{self._transport.cell}/grants")
 
-    async def give_role(self, subject: str, role: RoleBinding) -> None:
+    async def grant_role(self, subject: str, role: RoleBinding) -> None:
         """Give `user:NAME` or `group:NAME` a role."""
         await self._transport.send(NoneType, "PUT", f"{self._transport.cell}/grants", query=_grant(subject, role))
 
-    async def take_role(self, subject: str, role: RoleBinding) -> None:
+    async def revoke_role(self, subject: str, role: RoleBinding) -> None:
         """Take it from them."""
         await self._transport.send(NoneType, "DELETE", f"{self._transport.cell}/grants", query=_grant(subject, role))
 

@@ -23,7 +23,7 @@ class AuditClient:
         query = {"before": before.isoformat() if before is not None else None}
         return await self._transport.send(JournalHead, "GET", f"{self._transport.cell}/journal/head", query=query)
 
-    async def journal_trail(self, *, after: int = 0, limit: int = PAGE) -> AsyncGenerator[list[bytes]]:
+    async def export_journal(self, *, after: int = 0, limit: int = PAGE) -> AsyncGenerator[list[bytes]]:
         """Lines after a position as they are hashed and exported, in pages: see `stead.client.journal_chain`."""
         while True:
             query = {"after": after, "limit": limit}

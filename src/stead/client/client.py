@@ -1,7 +1,7 @@
 """The client: everything the HTTP interface offers, typed.
 
     async with Client("http://127.0.0.1:7770") as client:
-        accepted = await client.ask("/shop/web/front/1", "suspend")
+        accepted = await client.request_action("/shop/web/front/1", "suspend")
         operation = await client.wait(accepted.operation.id, timeout=600)
 
 Every change carries an idempotency key, made here if the caller has none, so that it can be repeated when its answer
@@ -166,26 +166,26 @@ class Client(
         address = f"/v1/status/{quote(path.removeprefix('/'), safe='/')}"
         return await self._transport.send(GroupStatus, "GET", address, query={"refresh": refresh})
 
-    async def ask(
+    async def request_action(
         self,
         path: str,
         action: str,
         *,
         key: str | None = None,
         if_match: str | None = None,
-        **wishes: Unpack[ActionOptions],
+        **options: Unpack[ActionOptions],
     ) -> Accepted:
         """Ask for a change. `if_match` is the tag of the version that is meant."""
         headers = {"Idempotency-Key": key or str(uuid4())}
         if if_match is not None:
             headers["If-Match"] = f'"{if_match}"'
         query = {"action": action}
-        return await self._transport.send(Accepted, "POST", _at(path), query=query, body=wishes, headers=headers)
+        return await self._transport.send(Accepted, "POST", _at(path), query=query, body=options, headers=headers)
 
-    async def rehearse(self, path: str, action: str, **wishes: Unpack[ActionOptions]) -> DryRun:
+    async def dry_run(self, path: str, action: str, **options: Unpack[ActionOptions]) -> DryRun:
         """What a change would do, without doing it."""
         query = {"action": action, "dry_run": True}
-        return await self._transport.send(DryRun, "POST", _at(path), query=query, body=wishes)
+        return await self._transport.send(DryRun, "POST", _at(path), query=query, body=options)
 
     async def explain(
         self,
@@ -382,7 +382,7 @@ class Client(
         """All lanes, with who serves them and what there is to do, page by page."""
         return through(lambda cursor: self.lane_page(limit=limit, cursor=cursor))
 
-    async def survey_lane(self, lane: str) -> bool:
+    async def request_inventory(self, lane: str) -> bool:
         """Have the agent of a lane tell all that is there; whether one answered."""
         answer = await self._transport.send(dict[str, Any], "POST", f"{self._transport.cell}/lanes/{lane}/survey")
         return bool(answer["requested"])

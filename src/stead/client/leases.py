@@ -54,7 +54,7 @@ class LeasesClient:
         body = {"lane": lane, "properties": dict(properties or {}), "node": node}
         return await self._transport.send(Host, "PUT", self._transport.cell + _host(name), body=body)
 
-    async def judge_host(self, name: str, works: bool, why: str = "") -> Host:
+    async def set_host_health(self, name: str, works: bool, why: str = "") -> Host:
         """Say that a host failed, or works again. Leases that have it get another, if one is free."""
         return await self._transport.send(
             Host, "PUT", f"{self._transport.cell + _host(name)}/works", body={"healthy": works, "reason": why}

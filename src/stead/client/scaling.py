@@ -41,7 +41,7 @@ class ScalingClient:
         """Take a policy away; what it made stays."""
         await self._transport.send(NoneType, "DELETE", _at(namespace, name))
 
-    async def tell_demand(
+    async def report_demand(
         self, namespace: str, name: str, figures: Sequence[tuple[str | None, float, datetime | None]]
     ) -> DemandAnswer:
         """Tell the demand: for each figure the place or None, how much, and when it was measured or None for now."""

@@ -11,9 +11,11 @@ _READ = ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%
 """The one that the dialect asks for, and those in which it answers."""
 
 
-def wrong(where: str, says: str) -> ProblemResponse:
+def invalid_field(where: str, message: str) -> ProblemResponse:
     """A field of the body makes no sense."""
-    return ProblemResponse("invalid", f"{where}: {says}", errors=[FieldError(location=f"body.{where}", message=says)])
+    return ProblemResponse(
+        "invalid", f"{where}: {message}", errors=[FieldError(location=f"body.{where}", message=message)]
+    )
 
 
 def read(where: str, text: str) -> datetime:
@@ -23,7 +25,7 @@ def read(where: str, text: str) -> datetime:
             return datetime.strptime(text, form).replace(tzinfo=UTC)
         except ValueError:
             continue
-    raise wrong(where, f"{text!r} is no date such as 2030-01-31 12:00, in UTC")
+    raise invalid_field(where, f"{text!r} is no date such as 2030-01-31 12:00, in UTC")
 
 
 def spec_time(where: str, text: str) -> str:

@@ -10,7 +10,8 @@ from fastapi import Path as InPath
 from fastapi import Query
 
 from stead.access.policies import HOSTS
-from stead.api.blazar.dates import wrong
+from stead.api.blazar.dates import invalid_field
+from stead.api.blazar.expressions import BOOLEANS, NUMBER
 from stead.api.blazar.leases import Ns
 from stead.api.blazar.models import (
     BlazarAllocation,
@@ -23,10 +24,9 @@ from stead.api.blazar.models import (
     BlazarProperties,
     HostChange,
 )
-from stead.api.blazar.shown import OF_ITS_OWN, shown_allocations, shown_host, shown_properties
-from stead.api.blazar.wishes import NUMBER, TRUTHS
+from stead.api.blazar.presentation import HOST_FIELDS, allocation_responses, host_response, properties_response
 from stead.api.identity import Who
-from stead.api.problems import ProblemResponse, trouble
+from stead.api.problems import ProblemResponse, problem_response
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.application import Application, CellCommands, InvalidRequest, NotFound, Queries
 from stead.application.leases import Host
@@ -34,7 +34,7 @@ from stead.application.names import SEGMENT
 from stead.application.storable import storable
 
 PAGE = 1000
-SAID_HERE = frozenset(BlazarHost.model_fields) - set(OF_ITS_OWN)
+READ_ONLY_FIELDS = frozenset(BlazarHost.model_fields) - set(HOST_FIELDS)
 """What the server says of a host, and nobody else."""
 
 HostId = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The name of the host.")]
@@ -47,7 +47,7 @@ routes = router("blazar", "/blazar/{ns}/v1")
 async def blazar_list_hosts(queries: QueriesDep, ns: Ns) -> BlazarHosts:
     """All hosts, in order of name."""
     del ns
-    return BlazarHosts(hosts=[shown_host(host) for host in await _all(queries)])
+    return BlazarHosts(hosts=[host_response(host) for host in await _all(queries)])
 
 
 @routes.get("/os-hosts/properties", response_model_exclude_none=True)
@@ -59,7 +59,7 @@ async def blazar_list_properties(
 ) -> BlazarProperties:
     """What hosts have, and leases can ask for."""
     del ns, all
-    return shown_properties(await _all(queries), detail)
+    return properties_response(await _all(queries), detail)
 
 
 @routes.get("/os-hosts/allocations")
@@ -74,7 +74,7 @@ async def blazar_list_allocations(queries: QueriesDep, ns: Ns) -> BlazarAllocati
 
 async def _allocations(queries: Queries, after: str, limit: int = PAGE) -> list[BlazarAllocation]:
     now = queries.application.now()
-    return shown_allocations(await queries.calendar(now, datetime.max.replace(tzinfo=UTC), after, limit))
+    return allocation_responses(await queries.calendar(now, datetime.max.replace(tzinfo=UTC), after, limit))
 
 
 @routes.get("/os-hosts/{id}/allocation")
@@ -86,14 +86,14 @@ async def blazar_read_allocation(
     await _found(queries, id)
     now = application.now()
     calendar = await queries.calendar(now, datetime.max.replace(tzinfo=UTC), "", 1, id)
-    return BlazarAllocationAnswer(allocation=shown_allocations(calendar)[0])
+    return BlazarAllocationAnswer(allocation=allocation_responses(calendar)[0])
 
 
 @routes.get("/os-hosts/{id}")
 async def blazar_read_host(queries: QueriesDep, ns: Ns, id: HostId) -> BlazarHostAnswer:
     """A host."""
     del ns
-    return BlazarHostAnswer(host=shown_host(await _found(queries, id)))
+    return BlazarHostAnswer(host=host_response(await _found(queries, id)))
 
 
 @routes.post("/os-hosts", status_code=201)
@@ -104,7 +104,7 @@ async def blazar_create_host(
     del ns
     properties = _properties(body.model_extra or {})
     if await queries.host(body.name) is not None:
-        raise wrong("name", f"there is a host {body.name}: update it")
+        raise invalid_field("name", f"there is a host {body.name}: update it")
     return await _put(application, caller, body.name, body.lane, properties, None)
 
 
@@ -125,7 +125,7 @@ async def blazar_delete_host(application: ApplicationDep, caller: Who, ns: Ns, i
     del ns
     found = await CellCommands(application).remove_host(id, application.authorization.require(caller, HOSTS))
     if found is not None:
-        raise trouble(found)
+        raise problem_response(found)
 
 
 async def _all(queries: Queries) -> list[Host]:
@@ -150,26 +150,26 @@ async def _put(
     authorized = application.authorization.require(caller, HOSTS)
     host = await CellCommands(application).put_host(name, lane, properties, node, authorized)
     if isinstance(host, InvalidRequest | NotFound):
-        raise trouble(host)
-    return BlazarHostAnswer(host=shown_host(host))
+        raise problem_response(host)
+    return BlazarHostAnswer(host=host_response(host))
 
 
-def _properties(said: Mapping[str, Any]) -> dict[str, Any]:
+def _properties(given: Mapping[str, Any]) -> dict[str, Any]:
     """Properties as they are compared: a text that is a number is one, and so is a truth."""
-    taken = sorted(SAID_HERE & set(said))
+    taken = sorted(READ_ONLY_FIELDS & set(given))
     if taken:
-        raise wrong(taken[0], "the server says that")
+        raise invalid_field(taken[0], "the server says that")
     try:
-        storable(dict(said))
+        storable(dict(given))
     except ValueError as error:
-        raise wrong("body", str(error)) from None
-    return {name: _value(value) for name, value in said.items()}
+        raise invalid_field("body", str(error)) from None
+    return {name: _value(value) for name, value in given.items()}
 
 
 def _value(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    if value in TRUTHS:
+    if value in BOOLEANS:
         return value == "True"
     number = (float(value) if "." in value else int(value)) if NUMBER.fullmatch(value) else value
     return number if str(number) == value else value

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from fastapi import Path, Response
 
-from stead.api.blazar import dates, wishes
-from stead.api.blazar.asking import done, held
-from stead.api.blazar.dates import wrong
+from stead.api.blazar import dates, expressions
+from stead.api.blazar.actions import book, complete
+from stead.api.blazar.dates import invalid_field
 from stead.api.blazar.models import (
     BlazarEventRequest,
     BlazarLeaseAnswer,
@@ -20,7 +20,7 @@ from stead.api.blazar.models import (
     BlazarLeases,
     BlazarReservationChange,
 )
-from stead.api.blazar.shown import shown_lease
+from stead.api.blazar.presentation import lease_response
 from stead.api.identity import Who
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Key
@@ -47,7 +47,7 @@ async def blazar_list_leases(queries: QueriesDep, ns: Ns) -> BlazarLeases:
         page = await queries.leases(f"/{ns}", after, PAGE)
         found += [lease for lease in page.items if lease.status != ABSENT]
         if page.next is None:
-            return BlazarLeases(leases=[shown_lease(lease) for lease in found])
+            return BlazarLeases(leases=[lease_response(lease) for lease in found])
         after = str(page.next)
 
 
@@ -57,14 +57,14 @@ async def blazar_create_lease(
 ) -> BlazarLeaseAnswer:
     """Book hosts. It is answered when they are booked, or with 409, why, and when there is room next."""
     path = f"/{ns}/{body.name}"
-    asked = ActionRequest(path=path, action="create", kind="lease", spec=_terms(body), key=key)
-    return BlazarLeaseAnswer(lease=shown_lease(await held(application, asked, caller)))
+    request = ActionRequest(path=path, action="create", kind="lease", spec=_lease_spec(body), key=key)
+    return BlazarLeaseAnswer(lease=lease_response(await book(application, request, caller)))
 
 
 @routes.get("/leases/{id}")
 async def blazar_read_lease(queries: QueriesDep, ns: Ns, id: UUID) -> BlazarLeaseAnswer:
     """A lease, exactly as it is."""
-    return BlazarLeaseAnswer(lease=shown_lease(await _found(queries, ns, id)))
+    return BlazarLeaseAnswer(lease=lease_response(await _found(queries, ns, id)))
 
 
 @routes.put("/leases/{id}")
@@ -83,8 +83,8 @@ async def blazar_update_lease(
     spec = _changed(lease, body)
     derived = bool(spec.keys() & {"reservations", "before_end"})  # from what was read, so it holds for that alone
     tags = (before.etag,) if before is not None and derived else None
-    asked = ActionRequest(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
-    return BlazarLeaseAnswer(lease=shown_lease(await held(application, asked, caller)))
+    request = ActionRequest(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
+    return BlazarLeaseAnswer(lease=lease_response(await book(application, request, caller)))
 
 
 @routes.delete(
@@ -98,12 +98,12 @@ async def blazar_delete_lease(
 ) -> Response | BlazarLeaseAnswer:
     """Delete a lease, whatever goes on with it. Its hosts are taken back first, which is waited for a while."""
     lease = await _found(queries, ns, id)
-    asked = ActionRequest(path=lease.path, action="delete", kind="lease", key=key)
-    left = None if await done(application, asked, caller) else await queries.lease_of(id)
+    request = ActionRequest(path=lease.path, action="delete", kind="lease", key=key)
+    left = None if await complete(application, request, caller) else await queries.lease_of(id)
     if left is None:
         return Response(status_code=204)
     response.status_code = 202
-    return BlazarLeaseAnswer(lease=shown_lease(left))
+    return BlazarLeaseAnswer(lease=lease_response(left))
 
 
 async def _found(queries: Queries, ns: str, id: UUID) -> Lease:
@@ -114,7 +114,7 @@ async def _found(queries: Queries, ns: str, id: UUID) -> Lease:
     return lease
 
 
-def _terms(body: BlazarLeaseRequest) -> dict[str, Any]:
+def _lease_spec(body: BlazarLeaseRequest) -> dict[str, Any]:
     """What is asked for as a spec of ours."""
     reservations = []
     for place, one in enumerate(body.reservations):
@@ -127,31 +127,33 @@ def _terms(body: BlazarLeaseRequest) -> dict[str, Any]:
         "end": dates.spec_time("end_date", body.end_date),
         "reservations": reservations,
     }
-    told = _told(body.before_end_date, body.events)
-    if told is not None:
-        spec["before_end"] = _before(told, None, dates.read("end_date", body.end_date))
+    notice = _notice_time(body.before_end_date, body.events)
+    if notice is not None:
+        spec["before_end"] = _before(notice, None, dates.read("end_date", body.end_date))
     return spec
 
 
 def _changed(lease: Lease, body: BlazarLeaseChange) -> dict[str, Any]:
     """What of a lease changes, as a spec of ours."""
     if body.name not in (None, lease.name):
-        raise wrong("name", f"a lease keeps its name: this one is {lease.name}")
+        raise invalid_field("name", f"a lease keeps its name: this one is {lease.name}")
     spec: dict[str, Any] = {}
     if body.start_date is not None:
         spec["start"] = dates.spec_time("start_date", body.start_date)
     if body.end_date is not None:
         spec["end"] = dates.spec_time("end_date", body.end_date)
-    told = _told(body.before_end_date, body.events)
-    if told is not None:
+    notice = _notice_time(body.before_end_date, body.events)
+    if notice is not None:
         end = dates.read("end_date", body.end_date) if body.end_date is not None else lease.end
-        spec["before_end"] = _before(told, lease.start if body.start_date is None else None, end)
+        spec["before_end"] = _before(notice, lease.start if body.start_date is None else None, end)
     if body.reservations:
-        spec["reservations"] = _parts(lease.reservations, body.reservations)
+        spec["reservations"] = _changed_reservations(lease.reservations, body.reservations)
     return spec
 
 
-def _parts(parts: Sequence[Reservation], changes: Sequence[BlazarReservationChange]) -> list[dict[str, Any]]:
+def _changed_reservations(
+    parts: Sequence[Reservation], changes: Sequence[BlazarReservationChange]
+) -> list[dict[str, Any]]:
     """All reservations of a lease, those that change as they will be."""
     became: dict[str, dict[str, Any]] = {
         str(part.id): {
@@ -165,7 +167,7 @@ def _parts(parts: Sequence[Reservation], changes: Sequence[BlazarReservationChan
     for place, change in enumerate(changes):
         where = f"reservations.{place}"
         if change.id not in became:
-            raise wrong(f"{where}.id", f"the lease has no reservation {change.id}")
+            raise invalid_field(f"{where}.id", f"the lease has no reservation {change.id}")
         part = became[change.id]
         count = change.max if change.max is not None else part["count"]
         least = change.min if change.min is not None else min(part["min"], count)
@@ -178,25 +180,25 @@ def _parts(parts: Sequence[Reservation], changes: Sequence[BlazarReservationChan
 
 def _range(where: str, least: int, most: int) -> None:
     if least > most:
-        raise wrong(f"{where}.min", f"{least} is more than max, which is {most}")
+        raise invalid_field(f"{where}.min", f"{least} is more than max, which is {most}")
 
 
 def _wanted(where: str, hypervisor: str | None, resource: str | None) -> dict[str, str]:
-    said = ("hypervisor_properties", hypervisor or ""), ("resource_properties", resource or "")
-    return wishes.properties(where, *said)
+    given = ("hypervisor_properties", hypervisor or ""), ("resource_properties", resource or "")
+    return expressions.properties(where, *given)
 
 
-def _told(date: str | None, events: Sequence[BlazarEventRequest] | None) -> datetime | None:
+def _notice_time(date: str | None, events: Sequence[BlazarEventRequest] | None) -> datetime | None:
     """When the end is to be told: said by itself, or as an event."""
-    said = [("before_end_date", date)] if date else []
-    said += [(f"events.{place}.event_date", event.event_date) for place, event in enumerate(events or ())]
-    if len(said) > 1:
-        raise wrong(said[1][0], "the end is told once: say when in one place")
-    return dates.read(*said[0]) if said else None
+    given = [("before_end_date", date)] if date else []
+    given += [(f"events.{place}.event_date", event.event_date) for place, event in enumerate(events or ())]
+    if len(given) > 1:
+        raise invalid_field(given[1][0], "the end is told once: say when in one place")
+    return dates.read(*given[0]) if given else None
 
 
-def _before(told: datetime, start: datetime | None, end: datetime) -> int:
+def _before(notice: datetime, start: datetime | None, end: datetime) -> int:
     """Seconds before its end at which that is told."""
-    if not (start is None or start <= told) or not told < end:
-        raise wrong("before_end_date", f"{dates.date(told)} is not within the lease, before its end")
-    return int((end - told) / SECOND)
+    if not (start is None or start <= notice) or not notice < end:
+        raise invalid_field("before_end_date", f"{dates.date(notice)} is not within the lease, before its end")
+    return int((end - notice) / SECOND)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stead.api.tumblebug import asking, control, looking, making
+from stead.api.tumblebug import actions, control, provisioning, reads
 
 __all__ = ["routes"]
 
-routes = [*looking.routes.routes, *making.routes.routes, *asking.routes.routes, *control.routes.routes]
+routes = [*reads.routes.routes, *provisioning.routes.routes, *actions.routes.routes, *control.routes.routes]

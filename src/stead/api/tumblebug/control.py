@@ -10,7 +10,7 @@ from stead.api.identity import COOKIE, Who
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Key
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.api.tumblebug.asking import (
+from stead.api.tumblebug.actions import (
     DeleteOption,
     Force,
     MciAction,
@@ -19,7 +19,6 @@ from stead.api.tumblebug.asking import (
     tumblebug_act_on_mci,
     tumblebug_act_on_vm,
 )
-from stead.api.tumblebug.looking import Limit, Option, tumblebug_read_mci
 from stead.api.tumblebug.models import (
     AcceptedAction,
     IdList,
@@ -30,7 +29,8 @@ from stead.api.tumblebug.models import (
     VmInfoList,
     VmStatusList,
 )
-from stead.api.tumblebug.words import Id, VmId
+from stead.api.tumblebug.names import Id, VmId
+from stead.api.tumblebug.reads import Limit, Option, tumblebug_read_mci
 
 BROWSER = "sec-fetch-site"
 """A header that browsers add, and that no page can leave out."""
@@ -39,8 +39,8 @@ BROWSER = "sec-fetch-site"
 async def not_from_a_page(request: Request) -> None:
     """A GET that changes something is for programs: a browser sends one for any page that has a picture of it."""
     if BROWSER in request.headers or (COOKIE in request.cookies and "authorization" not in request.headers):
-        says = "a browser has sent this: from there, POST to /tumblebug/ns/{nsId}/mci/{mciId}"
-        raise ProblemResponse("foreign-page", says)
+        message = "a browser has sent this: from there, POST to /tumblebug/ns/{nsId}/mci/{mciId}"
+        raise ProblemResponse("foreign-page", message)
 
 
 routes = router("tumblebug", "/tumblebug/ns")

@@ -181,10 +181,10 @@ class AcceptedAction(TumblebugAnswer):
 
 
 Text = Annotated[str, StringConstraints(max_length=1000), AfterValidator(storable)]
-Count = Annotated[int, BeforeValidator(lambda said: 1 if said in ("", None) else said)]
+Count = Annotated[int, BeforeValidator(lambda given: 1 if given in ("", None) else given)]
 
 
-Label = Annotated[dict[Text, Text] | None, BeforeValidator(lambda said: said or None)]
+Label = Annotated[dict[Text, Text] | None, BeforeValidator(lambda given: given or None)]
 
 
 class TumblebugRequest(BaseModel):

@@ -17,17 +17,17 @@ from stead.api.identity import Who
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Key
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.api.tumblebug.asking import ask, let_in
-from stead.api.tumblebug.looking import standing_of
+from stead.api.tumblebug.actions import accepted_action, request_action
 from stead.api.tumblebug.models import AcceptedAction, AcceptedMci, MciRequest, ScaleRequest, SubGroupRequest
-from stead.api.tumblebug.shown import status
-from stead.api.tumblebug.words import Id
+from stead.api.tumblebug.names import Id
+from stead.api.tumblebug.presentation import status
+from stead.api.tumblebug.reads import group_status
 from stead.application import ActionRequest, InvalidRequest, OnPartial
 from stead.application.names import operation_id
 
 NOTHING = ("", "no", "default")
 """How a request says that it does not want something."""
-NOT_HERE = ("root_disk_type", "root_disk_size", "vm_user_password")
+UNSUPPORTED = ("root_disk_type", "root_disk_size", "vm_user_password")
 """What a subgroup cannot have."""
 
 Hold = Annotated[
@@ -51,7 +51,7 @@ async def tumblebug_create_mci(
 ) -> AcceptedMci:
     """Make an MCI. It is answered as soon as it is let in, and made then. Both paths do the same."""
     path = f"/{nsId}/{body.name}"
-    asked = ActionRequest(
+    request = ActionRequest(
         path=path,
         action="create",
         kind="mci",
@@ -61,10 +61,12 @@ async def tumblebug_create_mci(
         key=key,
     )
     groups = f"body.{'vm' if body.vm else 'subGroups'}"
-    taken = await ask(application, asked, caller, lambda unfit: _in_its_words(unfit, "spec.subgroups", groups))
-    id = operation_id(taken.path, taken.operation)
+    accepted = await request_action(
+        application, request, caller, lambda invalid: _dialect_fields(invalid, "spec.subgroups", groups)
+    )
+    id = operation_id(accepted.path, accepted.operation)
     response.headers["Location"] = f"/v1/operations/{id}"
-    shown = status(await standing_of(queries, path), ())
+    shown = status(await group_status(queries, path), ())
     return AcceptedMci(**shown.model_dump(), operation=id)
 
 
@@ -83,13 +85,15 @@ async def tumblebug_create_subgroup(
     key: Key = "",
 ) -> AcceptedMci:
     """Add VMs to an MCI, as a subgroup of their own. All four paths do the same."""
-    mci = (await standing_of(queries, f"/{nsId}/{mciId}")).resource.path
-    spec = added(body)
-    asked = ActionRequest(path=f"{mci}/{body.name}", action="add", kind="subgroup", spec=spec, key=key)
-    taken = await ask(application, asked, caller, lambda unfit: _in_its_words(unfit, "spec", "body"))
-    id = operation_id(taken.path, taken.operation)
+    mci = (await group_status(queries, f"/{nsId}/{mciId}")).resource.path
+    spec = subgroup_spec(body)
+    request = ActionRequest(path=f"{mci}/{body.name}", action="add", kind="subgroup", spec=spec, key=key)
+    accepted = await request_action(
+        application, request, caller, lambda invalid: _dialect_fields(invalid, "spec", "body")
+    )
+    id = operation_id(accepted.path, accepted.operation)
     response.headers["Location"] = f"/v1/operations/{id}"
-    shown = status(await standing_of(queries, mci), ())
+    shown = status(await group_status(queries, mci), ())
     return AcceptedMci(**shown.model_dump(), operation=id)
 
 
@@ -112,23 +116,25 @@ async def tumblebug_scale(
     by, other = (by, other) if out else (other, by)
     if by is None or other is not None:
         needs = "numVMsToAdd" if out else "numVMsToRemove"
-        says = f"{action} needs {needs}, and nothing else"
-        raise ProblemResponse("invalid", f"body: {says}", errors=[FieldError(location=f"body.{needs}", message=says)])
-    standing = await standing_of(queries, f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
-    asked = ActionRequest(
-        path=standing.resource.path,
+        message = f"{action} needs {needs}, and nothing else"
+        raise ProblemResponse(
+            "invalid", f"body: {message}", errors=[FieldError(location=f"body.{needs}", message=message)]
+        )
+    group = await group_status(queries, f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
+    request = ActionRequest(
+        path=group.resource.path,
         action="scale-out" if out else "scale-in",
         kind="subgroup",
         spec={"by": by},
         key=key,
     )
-    return let_in(await ask(application, asked, caller), standing.summary, response)
+    return accepted_action(await request_action(application, request, caller), group.summary, response)
 
 
 def infrastructure(body: MciRequest) -> dict[str, Any]:
     """What is asked for as an infrastructure of ours; raises `ProblemResponse` with all that is wrong."""
     name, groups = ("vm", body.vm) if body.vm else ("subGroups", body.sub_groups)
-    errors = list(_unwanted(body, ("install_mon_agent",), "body"))
+    errors = list(_unsupported(body, ("install_mon_agent",), "body"))
     if body.vm and body.sub_groups:
         errors.append(FieldError(location="body.vm", message="it is the older name of subGroups: say one of them"))
     if any((body.post_command or {}).values()):
@@ -136,20 +142,20 @@ def infrastructure(body: MciRequest) -> dict[str, Any]:
     subgroups = []
     for place, group in enumerate(groups):
         where = f"body.{name}.{place}"
-        errors += _unwanted(group, NOT_HERE, where)
+        errors += _unsupported(group, UNSUPPORTED, where)
         try:
             subgroups.append(_subgroup(group, where))
-        except ProblemResponse as trouble:
-            errors += trouble.more["errors"]
+        except ProblemResponse as error:
+            errors += error.more["errors"]
     if errors:
         raise ProblemResponse("invalid", "; ".join(f"{e.location}: {e.message}" for e in errors), errors=errors)
-    said = {"description": body.description, "labels": body.label}
-    return {"subgroups": subgroups} | {name: value for name, value in said.items() if value}
+    given = {"description": body.description, "labels": body.label}
+    return {"subgroups": subgroups} | {name: value for name, value in given.items() if value}
 
 
-def added(body: SubGroupRequest) -> dict[str, Any]:
+def subgroup_spec(body: SubGroupRequest) -> dict[str, Any]:
     """What is asked for as the spec of a subgroup of ours; raises `ProblemResponse` with all that is wrong."""
-    errors = list(_unwanted(body, NOT_HERE, "body"))
+    errors = list(_unsupported(body, UNSUPPORTED, "body"))
     if errors:
         raise ProblemResponse("invalid", "; ".join(f"{e.location}: {e.message}" for e in errors), errors=errors)
     spec = _subgroup(body, "body")
@@ -157,7 +163,7 @@ def added(body: SubGroupRequest) -> dict[str, Any]:
     return spec
 
 
-def _unwanted(body: MciRequest | SubGroupRequest, fields: tuple[str, ...], where: str) -> Iterator[FieldError]:
+def _unsupported(body: MciRequest | SubGroupRequest, fields: tuple[str, ...], where: str) -> Iterator[FieldError]:
     for field in fields:
         if getattr(body, field) not in NOTHING:
             alias = type(body).model_fields[field].alias
@@ -169,7 +175,7 @@ def _subgroup(group: SubGroupRequest, where: str) -> dict[str, Any]:
     whole = group.spec_id or group.common_spec
     provider, region, spec = whole.split("+", 2) if whole.count("+") >= 2 else ("", "", whole)
     its_provider, _, its_region = group.connection_name.partition("-")
-    said = {
+    given = {
         "provider": (group.provider, provider, its_provider),
         "region": (group.region, region, its_region),
         "spec": (spec,),
@@ -177,37 +183,41 @@ def _subgroup(group: SubGroupRequest, where: str) -> dict[str, Any]:
     }
     found: dict[str, Any] = {"name": group.name, "size": group.sub_group_size}
     found |= {"labels": group.label} if group.label else {}
-    for field, values in said.items():
+    for field, values in given.items():
         words = list(dict.fromkeys(value for value in values if value))
         if len(words) > 1:
-            says = f"it is said to be {' and '.join(words)}"
-            raise ProblemResponse("invalid", says, errors=[FieldError(location=f"{where}.{field}", message=says)])
+            message = f"it is said to be {' and '.join(words)}"
+            raise ProblemResponse(
+                "invalid", message, errors=[FieldError(location=f"{where}.{field}", message=message)]
+            )
         found |= {field: words[0]} if words else {}
     if "image" in found:
         found["image"] = found["image"].removeprefix(f"{found.get('provider')}+{found.get('region')}+")
     return found
 
 
-LACKS = re.compile("it needs (spec|image|provider|region), here or under defaults")
+MISSING_FIELD = re.compile("it needs (spec|image|provider|region), here or under defaults")
 NAMES = {"spec": "specId", "image": "imageId", "provider": "specId", "region": "specId"}
 """What a subgroup lacks, and the field of the dialect that says it."""
 
 
-def _in_its_words(unfit: InvalidRequest, ours: str, its: str) -> InvalidRequest:
+def _dialect_fields(invalid: InvalidRequest, ours: str, its: str) -> InvalidRequest:
     """What is wrong with an infrastructure, each problem once, by the fields of the request that it was made from.
 
     What is called `ours` here is `its` there.
     """
 
-    def told(field: str, says: str) -> tuple[str, str]:
+    def translated(field: str, message: str) -> tuple[str, str]:
         field = f"{its}{field.removeprefix(ours)}" if field.startswith(ours) else field
         if field.endswith(".size"):
             field = f"{field.removesuffix('.size')}.subGroupSize"
         field = re.sub(r"\.labels(?=\.|$)", ".label", field.replace("spec.labels", "body.labels", 1))
-        if lacks := LACKS.fullmatch(says):
-            name = NAMES[lacks[1]]
+        if missing := MISSING_FIELD.fullmatch(message):
+            name = NAMES[missing[1]]
             return f"{field}.{name}", f"it needs {name}"
-        return ("body.name" if field == "path" else field), says
+        return ("body.name" if field == "path" else field), message
 
-    (field, says), *more = dict.fromkeys(told(*each) for each in ((unfit.field, unfit.message), *unfit.more))
-    return replace(unfit, field=field, message=says, more=tuple(more))
+    (field, message), *more = dict.fromkeys(
+        translated(*each) for each in ((invalid.field, invalid.message), *invalid.more)
+    )
+    return replace(invalid, field=field, message=message, more=tuple(more))

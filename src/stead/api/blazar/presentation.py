@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stead.api.blazar.dates import date, stamp
+from stead.api.blazar.expressions import expression
 from stead.api.blazar.models import (
     BlazarAllocatedReservation,
     BlazarAllocation,
@@ -15,15 +16,14 @@ from stead.api.blazar.models import (
     BlazarProperty,
     BlazarReservation,
 )
-from stead.api.blazar.wishes import expression
 from stead.application.leases import Calendar, Host, Lease
 
 PHYSICAL = "physical:host"
-OF_ITS_OWN = ("hypervisor_type", "hypervisor_version", "vcpus", "cpu_info", "memory_mb", "local_gb")
+HOST_FIELDS = ("hypervisor_type", "hypervisor_version", "vcpus", "cpu_info", "memory_mb", "local_gb")
 """Properties that the dialect has a field for, whether a host has them or not."""
 
 
-def shown_lease(lease: Lease) -> BlazarLease:
+def lease_response(lease: Lease) -> BlazarLease:
     """A lease with its reservations and events."""
     id = str(lease.id)
     when = {"created_at": stamp(lease.created_at), "updated_at": stamp(lease.changed_at)}
@@ -73,7 +73,7 @@ def shown_lease(lease: Lease) -> BlazarLease:
     )
 
 
-def shown_host(host: Host) -> BlazarHost:
+def host_response(host: Host) -> BlazarHost:
     """A host, with its properties beside what every host has."""
     fixed = {
         "id": host.name,
@@ -86,10 +86,10 @@ def shown_host(host: Host) -> BlazarHost:
         "updated_at": None,
         "lane": host.lane,
     }
-    return BlazarHost.model_validate({**dict.fromkeys(OF_ITS_OWN), **host.properties, **fixed})
+    return BlazarHost.model_validate({**dict.fromkeys(HOST_FIELDS), **host.properties, **fixed})
 
 
-def shown_allocations(calendar: Calendar) -> list[BlazarAllocation]:
+def allocation_responses(calendar: Calendar) -> list[BlazarAllocation]:
     """Each host with the reservations that have it, as far as their leases are for the caller to see."""
     return [
         BlazarAllocation(
@@ -109,7 +109,7 @@ def shown_allocations(calendar: Calendar) -> list[BlazarAllocation]:
     ]
 
 
-def shown_properties(hosts: Iterable[Host], detail: bool) -> BlazarProperties:
+def properties_response(hosts: Iterable[Host], detail: bool) -> BlazarProperties:
     """What hosts have, in order of name; with detail, also what there is of it."""
     found: dict[str, set[str]] = {}
     for host in hosts:

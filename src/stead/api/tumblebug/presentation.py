@@ -7,7 +7,7 @@ from typing import Any
 
 from stead.access.policies import labels_of
 from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
-from stead.api.tumblebug.words import targets, vm_id
+from stead.api.tumblebug.names import targets, vm_id
 from stead.application import GroupStatus, GroupView, Queries, Resource
 
 EMPTY = "Empty"
@@ -16,19 +16,19 @@ BARE = ("Preparing", "Prepared", "Creating", "Failed")
 BAD = ("Failed", "Undefined")
 
 
-def vms(picture: GroupView) -> list[VmInfo]:
+def vms(view: GroupView) -> list[VmInfo]:
     """The VMs of a group, with what went wrong with those that are in trouble."""
-    there = [vm for vm in picture.members if vm.state_class != "absent"]
-    return [_vm(vm, picture.errors.get(vm.path, "")) for vm in there]
+    there = [vm for vm in view.members if vm.state_class != "absent"]
+    return [_vm(vm, view.errors.get(vm.path, "")) for vm in there]
 
 
-async def described(queries: Queries, vm: Resource) -> VmInfo:
+async def vm_info(queries: Queries, vm: Resource) -> VmInfo:
     """A VM, with what went wrong with it if it is in trouble."""
     errors = await queries.errors([vm.path] if vm.state in BAD else [])
     return _vm(vm, errors.get(vm.path, ""))
 
 
-def brief(vm: VmInfo) -> VmStatus:
+def vm_status(vm: VmInfo) -> VmStatus:
     """Only how it stands."""
     return VmStatus.model_validate(vm.model_dump(exclude={"spec_id", "image_id", "label"}))
 
@@ -48,11 +48,11 @@ def _vm(resource: Resource, error: str) -> VmInfo:
         system_message=error,
         created_time=made.isoformat(timespec="seconds") if made else "",
         label=labels_of(resource.spec),
-        **_made_from(resource.spec, resource.lane),
+        **_placement_fields(resource.spec, resource.lane),
     )
 
 
-def _made_from(spec: Mapping[str, Any], lane: str = "") -> dict[str, str]:
+def _placement_fields(spec: Mapping[str, Any], lane: str = "") -> dict[str, str]:
     """Where and of what VMs are, in the ids of the dialect."""
     provider, _, region = lane.partition(".")
     provider, region = str(spec.get("provider", provider)), str(spec.get("region", region))
@@ -63,30 +63,30 @@ def _made_from(spec: Mapping[str, Any], lane: str = "") -> dict[str, str]:
     }
 
 
-def status(standing: GroupStatus, group: Sequence[VmStatus]) -> MciStatus:
+def status(group: GroupStatus, members: Sequence[VmStatus]) -> MciStatus:
     """How an MCI stands."""
-    return MciStatus(**_stands(standing), vm=list(group))
+    return MciStatus(**_status_fields(group), vm=list(members))
 
 
-def info(picture: GroupView) -> MciInfo:
+def info(view: GroupView) -> MciInfo:
     """An MCI with its subgroups and VMs."""
-    spec = picture.standing.resource.spec
+    spec = view.standing.resource.spec
     return MciInfo(
-        **_stands(picture.standing),
-        system_message=picture.errors.get(picture.standing.resource.path, ""),
+        **_status_fields(view.standing),
+        system_message=view.errors.get(view.standing.resource.path, ""),
         description=str(spec.get("description", "")),
         label=labels_of(spec),
-        sub_groups=subgroups(picture),
-        vm=vms(picture),
+        sub_groups=subgroups(view),
+        vm=vms(view),
         spec=dict(spec),
     )
 
 
-def subgroups(picture: GroupView) -> list[SubGroupInfo]:
+def subgroups(view: GroupView) -> list[SubGroupInfo]:
     """The subgroups of an MCI."""
-    parts = {part.name: part for part in picture.standing.groups}
+    parts = {part.name: part for part in view.standing.groups}
     shown: list[SubGroupInfo] = []
-    for resource in picture.groups:
+    for resource in view.groups:
         part = parts.get(resource.path)
         size = sum(part.counts.values()) if part is not None else 0
         shown.append(subgroup(resource, size, part.summary if part is not None else EMPTY))
@@ -96,25 +96,25 @@ def subgroups(picture: GroupView) -> list[SubGroupInfo]:
 def subgroup(resource: Resource, size: int, text: str) -> SubGroupInfo:
     """A subgroup with so many VMs."""
     name = resource.path.rpartition("/")[2]
-    made = _made_from(resource.spec)
+    made = _placement_fields(resource.spec)
     label = labels_of(resource.spec)
     return SubGroupInfo(id=name, name=name, sub_group_size=str(size), status=text, label=label, **made)
 
 
-def _stands(standing: GroupStatus) -> dict[str, Any]:
-    name = standing.resource.path.rpartition("/")[2]
-    action, target = targets(standing.acting)
+def _status_fields(group: GroupStatus) -> dict[str, Any]:
+    name = group.resource.path.rpartition("/")[2]
+    action, target = targets(group.acting)
     return {
         "id": name,
         "name": name,
-        "status": text(standing),
-        "status_count": StatusCount.model_validate(standing.counts),
+        "status": text(group),
+        "status_count": StatusCount.model_validate(group.counts),
         "target_status": target,
         "target_action": action,
     }
 
 
-def text(standing: GroupStatus) -> str:
+def text(group: GroupStatus) -> str:
     """The status text; of an MCI that has no VM yet, the phase of its creation."""
-    state = standing.resource.state
-    return state if standing.summary == EMPTY and state in BARE else standing.summary
+    state = group.resource.state
+    return state if group.summary == EMPTY and state in BARE else group.summary

@@ -18,13 +18,13 @@ from stead.api.tumblebug.models import (
     VmInfo,
     VmStatus,
 )
-from stead.api.tumblebug.shown import brief, described, info, status, subgroup, subgroups, vms
-from stead.api.tumblebug.words import Id, VmId, vm_at
+from stead.api.tumblebug.names import Id, VmId, find_vm
+from stead.api.tumblebug.presentation import info, status, subgroup, subgroups, vm_info, vm_status, vms
 from stead.application import GroupStatus, GroupView, Queries
 
 MCI, SUBGROUP = "mci", "subgroup"
 
-MOST = 100_000
+MAX_VMS = 100_000
 Option = Annotated[
     Literal["default", "status", "id"],
     Query(description="How it stands, or ids alone. By default: all that it consists of."),
@@ -32,7 +32,7 @@ Option = Annotated[
 VmOption = Annotated[
     Literal["default", "status"], Query(description="How it stands. By default: also what it was made from.")
 ]
-Limit = Annotated[int, Query(ge=0, le=MOST, description="At most so many VMs; 0 leaves them out.")]
+Limit = Annotated[int, Query(ge=0, le=MAX_VMS, description="At most so many VMs; 0 leaves them out.")]
 
 
 routes = router("tumblebug", "/tumblebug/ns/{nsId}")
@@ -51,10 +51,10 @@ async def tumblebug_list_mci(
     if option == "id":
         return IdList(output=[path.rpartition("/")[2] for path in names])
     if option == "status":
-        found = [standing for path in names if (standing := await queries.standing(path)) is not None]
-        return MciList(mci=[status(standing, ()) for standing in found])
-    pictures = [picture for path in names if (picture := await queries.picture(path, 0, SUBGROUP)) is not None]
-    return MciInfoList(mci=[info(picture) for picture in pictures])
+        found = [group for path in names if (group := await queries.standing(path)) is not None]
+        return MciList(mci=[status(group, ()) for group in found])
+    views = [view for path in names if (view := await queries.picture(path, 0, SUBGROUP)) is not None]
+    return MciInfoList(mci=[info(view) for view in views])
 
 
 @routes.get("/mci/{mciId}")
@@ -66,20 +66,20 @@ async def tumblebug_read_mci(
     limit: Limit = 1000,
 ) -> MciStatus | MciInfo | IdList:
     """An MCI: how it stands, or all of it."""
-    picture = await picture_of(queries, f"/{nsId}/{mciId}", limit, SUBGROUP if option == "default" else "")
+    view = await group_view(queries, f"/{nsId}/{mciId}", limit, SUBGROUP if option == "default" else "")
     if option == "default":
-        return info(picture)
-    found = vms(picture)
+        return info(view)
+    found = vms(view)
     if option == "id":
         return IdList(output=[vm.id for vm in found])
-    return status(picture.standing, [brief(vm) for vm in found])
+    return status(view.standing, [vm_status(vm) for vm in found])
 
 
 @routes.get("/mci/{mciId}/subgroup")
 async def tumblebug_list_subgroups(queries: QueriesDep, nsId: Id, mciId: Id) -> IdList:  # noqa: N803
     """The names of the subgroups of an MCI."""
-    picture = await picture_of(queries, f"/{nsId}/{mciId}", 0, SUBGROUP)
-    return IdList(output=[group.id for group in subgroups(picture)])
+    view = await group_view(queries, f"/{nsId}/{mciId}", 0, SUBGROUP)
+    return IdList(output=[group.id for group in subgroups(view)])
 
 
 @routes.get("/mci/{mciId}/subgroup/{subgroupId}")
@@ -91,10 +91,10 @@ async def tumblebug_read_subgroup(
     limit: Limit = 1000,
 ) -> SubGroupMembers:
     """A subgroup, with the ids of its VMs."""
-    picture = await picture_of(queries, f"/{nsId}/{mciId}/{subgroupId}", limit, kind=SUBGROUP)
-    standing = picture.standing
-    shown = subgroup(standing.resource, standing.counts["countTotal"], standing.summary)
-    return SubGroupMembers(**shown.model_dump(), output=[vm.id for vm in vms(picture)])
+    view = await group_view(queries, f"/{nsId}/{mciId}/{subgroupId}", limit, kind=SUBGROUP)
+    group = view.standing
+    shown = subgroup(group.resource, group.counts["countTotal"], group.summary)
+    return SubGroupMembers(**shown.model_dump(), output=[vm.id for vm in vms(view)])
 
 
 @routes.get("/mci/{mciId}/vm/{vmId}")
@@ -106,14 +106,14 @@ async def tumblebug_read_vm(
     option: VmOption = "default",
 ) -> VmInfo | VmStatus:
     """A VM: how it stands, or all of it."""
-    vm = await vm_at(queries, f"/{nsId}/{mciId}", vmId)
+    vm = await find_vm(queries, f"/{nsId}/{mciId}", vmId)
     if vm.state_class == "absent":
         raise ProblemResponse("not-found", f"there is no VM {vmId} in /{nsId}/{mciId}")
-    found = await described(queries, vm)
-    return brief(found) if option == "status" else found
+    found = await vm_info(queries, vm)
+    return vm_status(found) if option == "status" else found
 
 
-async def picture_of(queries: Queries, path: str, limit: int, groups: str = "", *, kind: str = MCI) -> GroupView:
+async def group_view(queries: Queries, path: str, limit: int, groups: str = "", *, kind: str = MCI) -> GroupView:
     """A group with what is in it, if it is there."""
     found = await queries.picture(path, limit, groups)
     if found is None or found.standing.resource.kind != kind or found.standing.resource.state_class == "absent":
@@ -121,6 +121,6 @@ async def picture_of(queries: Queries, path: str, limit: int, groups: str = "", 
     return found
 
 
-async def standing_of(queries: Queries, path: str, kind: str = MCI) -> GroupStatus:
+async def group_status(queries: Queries, path: str, kind: str = MCI) -> GroupStatus:
     """How a group stands, if it is there."""
-    return (await picture_of(queries, path, 0, kind=kind)).standing
+    return (await group_view(queries, path, 0, kind=kind)).standing

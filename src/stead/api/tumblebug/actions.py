@@ -9,13 +9,13 @@ from fastapi import Query, Response
 from pydantic import AfterValidator
 
 from stead.api.identity import Who
-from stead.api.problems import ProblemResponse, trouble
+from stead.api.problems import ProblemResponse, problem_response
 from stead.api.request_ids import Key
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import AcceptedAction
-from stead.api.tumblebug.shown import text
-from stead.api.tumblebug.words import Id, VmId, action_name, spelled, vm_at
+from stead.api.tumblebug.names import Id, VmId, action_name, display_name, find_vm
+from stead.api.tumblebug.presentation import text
+from stead.api.tumblebug.reads import group_status
 from stead.application import (
     Accepted,
     ActionRequest,
@@ -32,11 +32,11 @@ from stead.application.storable import storable
 
 FORCED = "forced through the tumblebug interface"
 """The reason of whoever forces and gives none: the dialect has no word for it."""
-GONE = "Absent"
+ABSENT = "Absent"
 """How something stands that is no longer there: a creation that was withdrawn."""
-BUSY = ("in-progress", "held", "wrong-state", "parent")
+BUSY_CODES = ("in-progress", "held", "wrong-state", "parent")
 """Refusals for which an action that is under way may be the cause."""
-SPENT = {"countTotal", "countTerminated", "countFailed", "countUndefined"}
+FINISHED_COUNTS = {"countTotal", "countTerminated", "countFailed", "countUndefined"}
 """The counts of VMs that are forgotten without further ado."""
 
 MciAction = Annotated[Literal["suspend", "resume", "reboot", "terminate", "refine", "continue", "withdraw"], Query()]
@@ -71,9 +71,9 @@ async def tumblebug_act_on_mci(
 ) -> AcceptedAction:
     """Ask for an action on an MCI: all of its VMs that can follow do."""
     path = f"/{nsId}/{mciId}"
-    taken = await ask(application, _asked(path, action, "mci", force, reason, key), caller)
-    standing = await queries.standing(path)
-    return let_in(taken, GONE if standing is None else text(standing), response)
+    accepted = await request_action(application, _action_request(path, action, "mci", force, reason, key), caller)
+    group = await queries.standing(path)
+    return accepted_action(accepted, ABSENT if group is None else text(group), response)
 
 
 @routes.delete("/mci/{mciId}")
@@ -88,13 +88,13 @@ async def tumblebug_delete_mci(
     key: Key = "",
 ) -> AcceptedAction:
     """Remove an MCI for good."""
-    standing = await standing_of(queries, f"/{nsId}/{mciId}")
-    alive = {name: count for name, count in standing.counts.items() if count and name not in SPENT}
+    group = await group_status(queries, f"/{nsId}/{mciId}")
+    alive = {name: count for name, count in group.counts.items() if count and name not in FINISHED_COUNTS}
     if alive and option is None:
-        says = f"it is {standing.summary}: terminate it first, or say option=terminate"
-        raise ProblemResponse("not-empty", says, current_state=standing.resource.state)
-    asked = ActionRequest(path=standing.resource.path, action="delete", kind="mci", key=key)
-    return let_in(await ask(application, asked, caller), text(standing), response)
+        message = f"it is {group.summary}: terminate it first, or say option=terminate"
+        raise ProblemResponse("not-empty", message, current_state=group.resource.state)
+    request = ActionRequest(path=group.resource.path, action="delete", kind="mci", key=key)
+    return accepted_action(await request_action(application, request, caller), text(group), response)
 
 
 @routes.post("/mci/{mciId}/vm/{vmId}")
@@ -112,39 +112,41 @@ async def tumblebug_act_on_vm(
     key: Key = "",
 ) -> AcceptedAction:
     """Ask for an action on one VM."""
-    vm = await vm_at(queries, f"/{nsId}/{mciId}", vmId)
-    taken = await ask(application, _asked(vm.path, action, "vm", force, reason, key), caller)
-    return let_in(taken, await _state(queries, vm), response)
+    vm = await find_vm(queries, f"/{nsId}/{mciId}", vmId)
+    accepted = await request_action(application, _action_request(vm.path, action, "vm", force, reason, key), caller)
+    return accepted_action(accepted, await _state(queries, vm), response)
 
 
-def _asked(path: str, action: str, kind: str, force: bool, reason: str, key: str) -> ActionRequest:
+def _action_request(path: str, action: str, kind: str, force: bool, reason: str, key: str) -> ActionRequest:
     why = reason or (FORCED if force else "")
     return ActionRequest(path=path, action=action, kind=kind, force=force, reason=why, key=key)
 
 
-async def ask(
+async def request_action(
     application: Application,
-    asked: ActionRequest,
+    request: ActionRequest,
     caller: Caller,
-    worded: Callable[[InvalidRequest], InvalidRequest] = lambda unfit: unfit,
+    translate: Callable[[InvalidRequest], InvalidRequest] = lambda invalid: invalid,
 ) -> Accepted:
     """Ask, and raise whatever speaks against it."""
-    answer = await authorized_commands.request_action(application, asked, caller)
+    answer = await authorized_commands.request_action(application, request, caller)
     if isinstance(answer, Accepted):
         return answer
-    problem = trouble(worded(answer) if isinstance(answer, InvalidRequest) else answer)
+    problem = problem_response(translate(answer) if isinstance(answer, InvalidRequest) else answer)
     if (
         isinstance(answer, Rejection)
-        and problem.code in BUSY
-        and (under := await _under(application.queries(application.authorization.view(caller)), asked.path, answer))
+        and problem.code in BUSY_CODES
+        and (
+            under := await _holder(application.queries(application.authorization.view(caller)), request.path, answer)
+        )
     ):
         problem.detail = under if answer.holder is not None else f"{under}: {problem.detail}"
     raise problem
 
 
-async def _under(queries: Queries, path: str, refusal: Rejection) -> str:
+async def _holder(queries: Queries, path: str, rejection: Rejection) -> str:
     """Which action is in the way, of whom and since when."""
-    holder = refusal.holder
+    holder = rejection.holder
     if holder is not None:
         where, action, by, since = holder.path or path, holder.action, holder.by, holder.since
     else:
@@ -160,17 +162,17 @@ async def _under(queries: Queries, path: str, refusal: Rejection) -> str:
         )
     who = f" by {by}" if by else ""
     when = f" since {since}" if since else ""
-    return f"{spelled(where)} is under {action_name(action)}{who}{when}, please try later"
+    return f"{display_name(where)} is under {action_name(action)}{who}{when}, please try later"
 
 
-def let_in(taken: Accepted, status: str, response: Response) -> AcceptedAction:
+def accepted_action(accepted: Accepted, status: str, response: Response) -> AcceptedAction:
     """The answer to an action that was let in."""
-    what = f"{action_name(taken.action)} of {taken.path}"
-    if not taken.operation:
+    what = f"{action_name(accepted.action)} of {accepted.path}"
+    if not accepted.operation:
         return AcceptedAction(message=f"{what}: there is nothing to do", operation=None, status=status)
-    id = operation_id(taken.path, taken.operation)
+    id = operation_id(accepted.path, accepted.operation)
     response.headers["Location"] = f"/v1/operations/{id}"
-    how = "was under way already" if taken.joined else "was let in before" if taken.repeated else "is under way"
+    how = "was under way already" if accepted.joined else "was let in before" if accepted.repeated else "is under way"
     return AcceptedAction(message=f"{what} {how}", operation=id, status=status)
 
 

@@ -50,7 +50,7 @@ def vm_id(path: str) -> str:
     return "-".join(path.split("/")[3:])
 
 
-def spelled(path: str) -> str:
+def display_name(path: str) -> str:
     """What a path is to the dialect, for messages."""
     match len(path.split("/")) - 1:
         case 2:
@@ -62,7 +62,7 @@ def spelled(path: str) -> str:
     return path
 
 
-async def vm_at(queries: Queries, mci: str, id: str) -> Resource:
+async def find_vm(queries: Queries, mci: str, id: str) -> Resource:
     """The VM of an id. Subgroups and VMs may have dashes in their names, so it may split at any of them."""
     parts = id.split("-")
     splits = [("-".join(parts[:at]), "-".join(parts[at:])) for at in range(1, len(parts))]
@@ -71,6 +71,6 @@ async def vm_at(queries: Queries, mci: str, id: str) -> Resource:
     if not found:
         raise ProblemResponse("not-found", f"there is no VM {id} in {mci}")
     if len(found) > 1:
-        says = f"{id} is both " + " and ".join(sorted(resource.path for resource in found))
-        raise ProblemResponse("invalid", says, errors=[FieldError(location="path.vmId", message=says)])
+        message = f"{id} is both " + " and ".join(sorted(resource.path for resource in found))
+        raise ProblemResponse("invalid", message, errors=[FieldError(location="path.vmId", message=message)])
     return found[0]

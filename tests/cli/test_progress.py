@@ -32,7 +32,7 @@ def create(cell: Cell, ns: str, folder: Path, command: str = "stead", end: str =
 
 def stays(typed: Typed, ns: str, between: str = "", result: str = r"\2") -> bool:
     """Whether what stays is the operation, how it ended, and its id as the result."""
-    pattern = rf"create of (/{ns}/m/g/1): operation (\S{{36}}){between}create of \1: succeeded{result}"
+    pattern = rf"create of (/{ns}/m/g/1): operation ({ns}/\S{{36}}){between}create of \1: succeeded{result}"
     return re.fullmatch(pattern, "".join(typed.lines)) is not None
 
 

@@ -55,7 +55,7 @@ def test_a_kind_comes_and_goes(stead: Stead, tmp_path: Path) -> None:
 def test_why_not_is_told(stead: Stead, tmp_path: Path) -> None:
     nonsense = stead("lifecycle", "register", "-", stdin="kind: [")
     assert (nonsense.code, "not YAML" in nonsense.err) == (Code.USAGE, True)
-    unsound = stead("lifecycle", "register", "-", stdin=NOTE.replace("starts: [Open, Closed]", "starts: Open"))
+    unsound = stead("lifecycle", "register", "-", stdin=NOTE.replace("source: [Open, Closed]", "source: Open"))
     assert (unsound.code, "[dead-end]" in unsound.err, "[not-sound]" in unsound.err) == (Code.USAGE, True, True)
     unsafe = stead("lifecycle", "register", "-", stdin=UNSAFE).err.splitlines()
     assert unsafe[0].endswith("is this: [not-safe]")
@@ -99,4 +99,4 @@ def test_it_is_for_every_kind(stead: Stead, cell: Cell) -> None:
 def test_a_path_in_the_place_of_a_kind_is_told(stead: Stead) -> None:
     answer = stead("resource", "create", "shop/x", "vm")
     assert answer.code == Code.USAGE
-    assert "shop/x is no kind: the kind comes first" in answer.err
+    assert "shop/x is not a kind: the kind comes first" in answer.err

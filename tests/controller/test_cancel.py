@@ -174,7 +174,7 @@ async def test_a_cancel_that_comes_too_late_hears_how_it_ended(migrated: str) ->
         await refused(e, id, Code.ENDED)  # another is under way now
         (told,) = [x for x in await lines(e) if x["refused"]]
         assert (told["trigger"], told["word"], told["principal"], told["refused"]) == ("rejected", "cancel", "bob", 2)
-        assert told["change"]["reasons"] == [{"code": "ended", "says": says}]
+        assert told["change"]["reasons"] == [{"code": "ended", "message": says}]
         assert isinstance(await cancel(e.admission, uuid4(), "bob"), NotFound)
 
 

@@ -193,7 +193,7 @@ function StandingCard({ path }: { path: string }) {
 /** Why a request was rejected. */
 function rejections(line: JournalLine): string[] {
   const reasons = line.change['reasons'];
-  return Array.isArray(reasons) ? reasons.map((one: { says?: unknown }) => String(one.says ?? '')) : [];
+  return Array.isArray(reasons) ? reasons.map((one: { message?: unknown }) => String(one.message ?? '')) : [];
 }
 
 export function JournalLines({ of, path }: { of: JournalLine[]; path: string }) {

@@ -144,7 +144,7 @@ class Concealment:
         reasons = line.change.get("reasons") if line.refused else None
         if not reasons or not any(word in str(reasons) for word in hidden) or not self._conceals_any(line.path):
             return line
-        told = [{**r, "says": IN_USE} if r["code"] in (Code.HELD, Code.IN_PROGRESS) else r for r in reasons]
+        told = [{**r, "message": IN_USE} if r["code"] in (Code.HELD, Code.IN_PROGRESS) else r for r in reasons]
         return replace(line, change={**line.change, "reasons": told})
 
     def _conceals_any(self, path: str) -> bool:

@@ -367,7 +367,7 @@ def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts:
 
 def _operation(record: Mapping[str, Any]) -> Operation:
     outcome = record["outcome"] or None
-    reasons = tuple(Reason(Code(reason["code"]), reason["says"]) for reason in record["reasons"])
+    reasons = tuple(Reason(Code(reason["code"]), reason["message"]) for reason in record["reasons"])
     cancelled = outcome == Outcome.CANCELLED or "cancelled" in record["request"]
     asked = {
         name: value for name, value in record["request"].items() if name != ORIGIN_FIELD

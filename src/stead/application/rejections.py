@@ -43,10 +43,10 @@ class RejectionLog:
         self, path: str, kind: str, principal: str, word: str, actor: str, refusal: Rejection
     ) -> None:
         """A policy has refused something."""
-        reasons = [{"code": r.code, "says": r.message} for r in refusal.reasons]
+        reasons = [{"code": r.code, "message": r.message} for r in refusal.reasons]
         if not self._fits(principal, (path, word)):
             says = f"{MAX_LINES_A_MINUTE} different ones were refused within a minute: others are counted here"
-            path, kind, word, reasons = CELL, "cell", MANY, [{"code": Code.NOT_PERMITTED, "says": says}]
+            path, kind, word, reasons = CELL, "cell", MANY, [{"code": Code.NOT_PERMITTED, "message": says}]
         await self._tell(path, kind, principal, word, actor, refusal.state, reasons)
 
     async def not_known(self, says: str) -> None:
@@ -56,7 +56,7 @@ class RejectionLog:
         if not self._fits("", (here.address if here else "", says)):
             current_origin.set(Origin(MANY, ""))
             says = f"{MAX_LINES_A_MINUTE} different ones failed within a minute: others are counted here"
-        await self._tell(CELL, "session", "", "login", Actor.USER, "", [{"code": NOT_KNOWN, "says": says}])
+        await self._tell(CELL, "session", "", "login", Actor.USER, "", [{"code": NOT_KNOWN, "message": says}])
 
     async def _tell(
         self, path: str, kind: str, principal: str, word: str, actor: str, state: str, reasons: list[dict[str, str]]

@@ -55,7 +55,7 @@ def _what(line: JournalLine) -> str:
 def reason(line: JournalLine) -> str:
     """The error that was reported, or the reasons of a rejection."""
     said = line.change.get("reasons")
-    reasons = [str(one.get("says", "")) for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+    reasons = [str(one.get("message", "")) for one in said if isinstance(one, dict)] if isinstance(said, list) else []
     found = [str(line.change.get(name) or "") for name in ("error", "reason")] + reasons
     if line.trigger == "timed_out" and not any(found):
         found.append("no report arrived in time")

@@ -168,7 +168,7 @@ class Admission:
 
     async def _leave(self, head: Mapping[str, Any], outcome: Outcome, refusal: Rejection | None = None) -> bool:
         """It ends without having begun; that it is out of the queue is true also if somebody else was faster."""
-        reasons = [{"code": r.code, "says": r.message} for r in refusal.reasons] if refusal is not None else []
+        reasons = [{"code": r.code, "message": r.message} for r in refusal.reasons] if refusal is not None else []
         await self.store.queues.leave(head["operation"], outcome, reasons, head["principal"], head["actor"])
         return True
 
@@ -340,7 +340,7 @@ class Admission:
         self, about: Mapping[str, Any], principal: str, word: str, actor: Actor, refusal: Rejection
     ) -> None:
         """Put a refusal into the journal."""
-        reasons = {"reasons": [{"code": r.code, "says": r.message} for r in refusal.reasons]}
+        reasons = {"reasons": [{"code": r.code, "message": r.message} for r in refusal.reasons]}
         await self.store.journal.append_rejection(
             about["path"], about["kind"], principal, word, actor, refusal.state, reasons
         )

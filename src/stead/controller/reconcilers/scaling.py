@@ -145,7 +145,7 @@ class ScalingReconciler:
         """Where it does not do what it would, and that is new: why."""
         if code not in HELD_BACK or kept.verdict.get("code") == code:
             return
-        reasons = {"reasons": [{"code": code, "says": HELD_BACK[code]}]}
+        reasons = {"reasons": [{"code": code, "message": HELD_BACK[code]}]}
         maker = scaling.principal(kept.namespace, kept.name)
         where = f"/{kept.namespace}", "scaling"
         await self.store.journal.append_rejection(*where, maker, "scale", Actor.CONTROLLER, "", reasons)

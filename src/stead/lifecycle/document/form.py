@@ -70,12 +70,12 @@ def observed_by_default(cls: StateClass, name: str) -> str:
 def _without_nulls(schema: dict[str, Any]) -> None:
     """A key that may be left out is not a key that may be null."""
     for field in schema["properties"].values():
-        if "oneOf" in field:  # forms that are told apart by their keys
-            field["anyOf"] = field.pop("oneOf")
         if "default" in field and field["default"] is None:
             del field["default"]
             others = [each for each in field.pop("anyOf") if each != {"type": "null"}]
             field.update(others[0] if len(others) == 1 else {"anyOf": others})
+        if "oneOf" in field:  # forms that are told apart by their keys
+            field["anyOf"] = field.pop("oneOf")
 
 
 class _Form(BaseModel):

@@ -73,7 +73,7 @@ BEGIN
     VALUES (queued_row.operation, queued_row.action, queued_row.kind, queued_row.path, queued_row.principal, queued_row.reason,
             queued_row.request, 0,
             (end_outcome <> 'succeeded')::int, queued_row.created_at, end_outcome, end_reasons,
-            coalesce(end_reasons -> 0 ->> 'says', reason_of_outcome(end_outcome)));
+            coalesce(end_reasons -> 0 ->> 'message', reason_of_outcome(end_outcome)));
     PERFORM record_queued(queued_row, acting_principal, as_actor, CASE end_outcome WHEN 'cancelled' THEN 'cancel' ELSE end_outcome END,
                         CASE end_outcome WHEN 'rejected' THEN jsonb_build_object('reasons', end_reasons) ELSE '{}' END);
     PERFORM close_queue(queued_row.queue);

@@ -1,4 +1,4 @@
-// Generated from docs/reference/openapi.json by `make docs`; do not edit. fc6a8d4b9706dbcf32a003aad244c09b61db3b565f2a4601d20ddbff538be058
+// Generated from docs/reference/openapi.json by `make docs`; do not edit. 8f5f4895940e00c5c1aaed219c7aa7a14f34c2099cad8c4826d693810049cbf1
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -301,13 +301,13 @@ export interface components {
             principal: string;
             actor: string;
             trigger: string;
-            word: string;
+            detail: string;
             source: string;
             target: string;
             change: {
                 [key: string]: unknown;
             };
-            refused: number;
+            rejections: number;
             origin: string | null;
             request: string | null;
         };
@@ -676,7 +676,7 @@ export interface components {
             source: string;
             target: string;
             trigger: string;
-            word: string;
+            detail: string;
             actor: string;
         };
         Policy: {

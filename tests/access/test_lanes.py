@@ -182,7 +182,7 @@ def test_grants_are_in_the_journal_with_principal_and_reason(town: House) -> Non
     town.cell.numbered()
     with town.as_("admin") as web:
         lines = web.get("/v1/journal", params={"path": "/a"}).json()["items"]
-    told = [(line["word"], line["principal"], line["change"]["lane"], line["change"]["reason"]) for line in lines]
+    told = [(line["detail"], line["principal"], line["change"]["lane"], line["change"]["reason"]) for line in lines]
     assert told == [("allow", "token:admin", "sim.a", "they pay"), ("deny", "token:admin", "sim.a", "they do not")]
 
 

@@ -84,7 +84,7 @@ def test_the_stream_tells_what_is_for_one_and_goes_on(lived_in: House) -> None:
         with lived_in.as_("admin") as admin:
             made(admin, "/v1/resources/bank/web/g/2?action=suspend", {})
             made(admin, "/v1/resources/shop/web/g/2?action=suspend", {})
-        while (last := next(seen))["path"] != "/shop/web/g/2" or last["word"] != "suspend":
+        while (last := next(seen))["path"] != "/shop/web/g/2" or last["detail"] != "suspend":
             first.append(last)
         assert {str(line["path"]).split("/")[1] for line in [*first, last]} == {"shop"}
 

@@ -230,7 +230,7 @@ def test_the_journal_says_who(empty: House) -> None:
         assert web.post("/v1/resources/shop/a/b/1?action=terminate").status_code == 403
         empty.cell.numbered()
         lines = web.get("/v1/journal").json()["items"]
-    told = [(line["principal"], line["word"], line["refused"]) for line in lines]
+    told = [(line["principal"], line["detail"], line["rejections"]) for line in lines]
     assert ("token:operator-in-shop", "create", 0) in told
     assert ("token:viewer-in-shop", "terminate", 1) in told
 

@@ -128,7 +128,7 @@ def test_a_dry_run_shows_all_and_does_nothing(cell: Cell, web: httpx.Client, ns:
         "no_change": False,
         "would_queue": False,
         "transitions": [
-            {"source": "Running", "target": "Suspending", "trigger": "request", "word": "suspend", "actor": "user"}
+            {"source": "Running", "target": "Suspending", "trigger": "request", "detail": "suspend", "actor": "user"}
         ],
         "claims": [{"path": path, "mode": "exclusive", "change": "take"}],
         "orders": [{"verb": "suspend", "lane": "sim.a", "members": 1}],

@@ -84,7 +84,7 @@ def test_the_journal_and_its_stream_say_who_cancelled(cell: Cell, web: httpx.Cli
         assert event["event"] == "note"
     cell.numbered()
     last = web.get("/v1/journal", params={"path": path}).json()["items"][-1]
-    assert (last["trigger"], last["word"], last["principal"], last["actor"]) == ("cancel", "suspend", "bob", "user")
+    assert (last["trigger"], last["detail"], last["principal"], last["actor"]) == ("cancel", "suspend", "bob", "user")
     assert (last["source"], last["target"], last["operation"]) == ("Suspending", "Suspending", id)
 
 

@@ -47,4 +47,4 @@ def test_an_operation_that_is_forgotten_and_its_key(cell: Cell, web: httpx.Clien
     cell.numbered()
     lines = web.get("/v1/journal", params={"path": path, "limit": 100}).json()["items"]
     (let_in, *_) = [line for line in lines if line["operation"] == id]
-    assert (let_in["word"], let_in["principal"], let_in["change"]["reason"]) == ("suspend", "ann", "rack is gone")
+    assert (let_in["detail"], let_in["principal"], let_in["change"]["reason"]) == ("suspend", "ann", "rack is gone")

@@ -79,14 +79,14 @@ def test_the_journal_in_pages(cell: Cell, web: httpx.Client, ns: str) -> None:
     make(web, f"/{ns}/m/g/1")  # refused
     end = cell.numbered()
     page = web.get("/v1/journal", params={"path": f"/{ns}/m", "limit": 2}).json()
-    assert [(x["trigger"], x["word"], x["source"], x["target"]) for x in page["items"]] == [
+    assert [(x["trigger"], x["detail"], x["source"], x["target"]) for x in page["items"]] == [
         ("request", "create", "Absent", "Creating"),
         ("succeeded", "create", "Creating", "Running"),
     ]
     assert page["items"][1]["change"] == {"facts": {"id": "i-1"}}
     assert (page["next"], page["end"] >= end) == (page["items"][-1]["position"], True)
     rest = web.get("/v1/journal", params={"path": f"/{ns}/m", "after": page["next"]}).json()
-    assert [(x["trigger"], x["refused"]) for x in rest["items"]] == [("rejected", 1)]
+    assert [(x["trigger"], x["rejections"]) for x in rest["items"]] == [("rejected", 1)]
     assert rest["items"][0]["change"]["reasons"][0]["code"] == "wrong-state"
     assert rest["next"] >= end  # a filtered page goes on after all that was looked at, not after what was found
 
@@ -146,7 +146,7 @@ def moves(found: Iterator[Event], n: int) -> list[tuple[int, str]]:
         if "data" in event:
             data = json.loads(event["data"])
             assert event["id"] == str(data["position"])
-            assert event["event"] == ("refusal" if data["refused"] else "move")
+            assert event["event"] == ("refusal" if data["rejections"] else "move")
             seen.append((data["position"], data["target"]))
         if len(seen) == n:
             break

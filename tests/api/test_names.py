@@ -66,7 +66,7 @@ def test_name_of_object_that_is_gone_is_free_again(
     assert now.snapshot.fence > before.snapshot.fence
     cell.numbered()
     lines = web.get("/v1/journal", params={"path": path}, headers=ADMIN).json()["items"]
-    assert [line["word"] for line in lines if line["path"] == path] == [making(KINDS[kind])]
+    assert [line["detail"] for line in lines if line["path"] == path] == [making(KINDS[kind])]
     problem(make(web, path, kind, again=True), 409, "in-progress" if now.snapshot.operation else "wrong-state")
 
 

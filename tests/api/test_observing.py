@@ -45,7 +45,7 @@ def test_refresh_of_failed_vm_observes_it_and_leaves_it_failed(cell: Cell, web: 
     cell.shows(ns, "Running")
     done = operation(cell, web, web.post(f"/v1/resources{path}?action=refresh"))
     assert (done["outcome"], web.get(f"/v1/resources{path}").json()["state"]) == ("succeeded", "Failed")
-    assert [(line["trigger"], line["word"]) for line in journal(cell, web, path)][-1] == ("observed", "Running")
+    assert [(line["trigger"], line["detail"]) for line in journal(cell, web, path)][-1] == ("observed", "Running")
 
 
 @pytest.mark.req("S0-13")

@@ -129,7 +129,7 @@ def test_what_is_refused_at_its_turn_says_why(cell: Cell, web: httpx.Client, ns:
     assert (ended["outcome"], [reason["code"] for reason in ended["reasons"]]) == ("rejected", ["wrong-state"])
     cell.numbered()
     (line,) = [x for x in web.get("/v1/journal", params={"path": path}).json()["items"] if x["trigger"] == "rejected"]
-    assert (line["operation"], line["word"], line["change"]["reasons"]) == (id, "reboot", ended["reasons"])
+    assert (line["operation"], line["detail"], line["change"]["reasons"]) == (id, "reboot", ended["reasons"])
 
 
 def test_those_that_wait_are_listed_with_all_others_and_once(cell: Cell, web: httpx.Client, ns: str) -> None:

@@ -43,7 +43,7 @@ def test_of_those_who_race_one_is_let_in_and_the_others_hear_who(cell: Cell, web
                     assert answer.headers["retry-after"]
             cell.numbered()
             lines = web.get("/v1/journal", params={"path": path}).json()["items"]
-            begun = [x for x in lines if x["trigger"] == "request" and x["word"] != "create"]
+            begun = [x for x in lines if x["trigger"] == "request" and x["detail"] != "create"]
             assert [x["operation"] for x in begun] == [operation["id"]]
 
 

@@ -357,6 +357,6 @@ def test_facts_that_come_without_a_move_are_on_record(cell: Cell, web: httpx.Cli
     cell.numbered()
     lines = web.get("/v1/journal", params={"path": path}).json()["items"]
     notes = [x for x in lines if x["source"] == x["target"]]
-    assert [(x["trigger"], x["word"], x["actor"], x["source"], x["change"]) for x in notes] == [
+    assert [(x["trigger"], x["detail"], x["actor"], x["source"], x["change"]) for x in notes] == [
         ("observed", "Running", "agent", "Running", {"facts": {"address": "10.0.0.7"}})
     ]

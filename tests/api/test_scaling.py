@@ -128,7 +128,7 @@ def test_what_it_asks_for_is_an_operation_with_a_reason(cell: Cell, web: httpx.C
     assert row["spec"] == {"command": ["serve"], "labels": {"made-by": f"policy:{ns}/p"}}
     assert row["lane"] == f"edge.{ns}.s"
     lines = web.get("/v1/journal", params={"path": f"{place}/web-1"}).json()["items"]
-    assert (lines[0]["principal"], lines[0]["word"], lines[0]["target"]) == (
+    assert (lines[0]["principal"], lines[0]["detail"], lines[0]["target"]) == (
         f"policy:{ns}/p",
         "create",
         "CreateRequested",
@@ -144,7 +144,9 @@ def test_why_it_does_not_is_in_the_journal_once(cell: Cell, web: httpx.Client, n
     assert shown(web, ns)["code"] == "at-maximum"
     lines = web.get("/v1/journal", params={"path": f"/{ns}"}).json()["items"]
     said = [line for line in lines if line["kind"] == "scaling"]
-    assert [(line["word"], line["principal"], line["refused"]) for line in said] == [("scale", f"policy:{ns}/p", 1)]
+    assert [(line["detail"], line["principal"], line["rejections"]) for line in said] == [
+        ("scale", f"policy:{ns}/p", 1)
+    ]
     assert said[0]["change"]["reasons"][0]["code"] == "at-maximum"
 
 
@@ -384,7 +386,7 @@ def test_a_refusal_is_told_and_tried_again(cell: Cell, web: httpx.Client, ns: st
         assert f"create of {place}/web-1 is not for you: refused by the policy freeze-{ns}" in found["message"]
         cell.numbered()
         lines = web.get("/v1/journal", params={"path": f"{place}/web-1"}).json()["items"]
-        assert [(line["principal"], line["refused"]) for line in lines] == [(f"policy:{ns}/p", 1)]
+        assert [(line["principal"], line["rejections"]) for line in lines] == [(f"policy:{ns}/p", 1)]
     finally:
         cell.run(cell.store.access.remove_policy(f"freeze-{ns}", "a test"))
     follow(cell, ns, lambda: time.time() + 40)

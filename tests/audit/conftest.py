@@ -14,7 +14,7 @@ from tests.cli.remote import Stead, command
 type Sql = Callable[..., Any]
 
 LINES = """
-INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change)
+INSERT INTO journal (path, kind, principal, actor, trigger, detail, source, target, change)
 SELECT '/shop/web/g/' || i, 'vm', 'ann', 'user', 'request', 'create', '', 'Creating', jsonb_build_object(
            'spec', jsonb_build_object('name', E'Jürgen "\\\\" \\t \\u2028 ' || i, 'share', 0.1 * i,
                                       'whole', 1.0, 'huge', 1e30))

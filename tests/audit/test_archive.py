@@ -17,7 +17,7 @@ from tests.audit.conftest import LINES, Sql
 from tests.cli.remote import Stead
 
 OLD = """
-INSERT INTO journal (at, path, kind, actor, trigger, word, source, target)
+INSERT INTO journal (at, path, kind, actor, trigger, detail, source, target)
 SELECT $1::timestamptz + i * interval '1 second', '/shop/web/g/' || i, 'vm', 'user', 'request', 'create', '',
        'Creating'
   FROM generate_series(1, 10) i
@@ -77,7 +77,7 @@ def test_day_by_day_they_make_one_chain(cell: Cell, sql: Sql, stead: Stead, tmp_
     answer = stead("journal", "archive", "--before", f"{today:%Y-%m-%d}", "--to", str(tmp_path))
     assert len(answer.out.splitlines()) == 2
     cell.numbered()
-    assert sql("SELECT count(*) AS n FROM journal WHERE word = 'create'")[0]["n"] == 0
+    assert sql("SELECT count(*) AS n FROM journal WHERE detail = 'create'")[0]["n"] == 0
     answer = stead("journal", "verify", "--archives", str(tmp_path))
     assert answer.out.startswith("33 lines are as they were written: 1 to 33"), answer
     file = sorted(tmp_path.iterdir())[1]
@@ -114,7 +114,7 @@ def test_whoever_is_stopped_on_the_way_has_lost_nothing(
         patched.setattr(SyncClient, "archive_journal", dies)
         with pytest.raises(Stopped):
             stead(*words)
-    there = sql("SELECT count(*) AS n FROM journal WHERE word = 'create'")[0]["n"]
+    there = sql("SELECT count(*) AS n FROM journal WHERE detail = 'create'")[0]["n"]
     assert there == (31 if when == "before" else 20)
     assert stead(*words).code == Code.DONE
     cell.numbered()

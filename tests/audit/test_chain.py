@@ -139,7 +139,7 @@ async def test_a_chain_goes_over_the_borders_of_partitions(migrated: str) -> Non
     async with Store.open(migrated) as store, asyncpg.create_pool(migrated) as pool:
         for day in (3, 1, 2, 0):  # lines come in any order
             await pool.execute(
-                "INSERT INTO journal (at, path, kind, actor, trigger, word, source, target)"
+                "INSERT INTO journal (at, path, kind, actor, trigger, detail, source, target)"
                 " SELECT now() + $1 * interval '1 day', '/x', 'vm', 'user', 'request', 'x', 'a', 'b'"
                 " FROM generate_series(1, 3)",
                 day,

@@ -49,14 +49,14 @@ TAMPERED = {
         "another is in its place",
     ),
     "put in beside": (
-        "INSERT INTO journal (position, hash, path, kind, actor, trigger, word, source, target)"
+        "INSERT INTO journal (position, hash, path, kind, actor, trigger, detail, source, target)"
         " SELECT 17, hash, '/shop/x', 'vm', 'user', 'request', 'create', '', '' FROM journal WHERE position = 17",
         17,
         "",
     ),
     "put in between": (
         "WITH moved AS (UPDATE journal SET position = position + 1 WHERE position >= 17 RETURNING 1)"
-        " INSERT INTO journal (position, path, kind, actor, trigger, word, source, target)"
+        " INSERT INTO journal (position, path, kind, actor, trigger, detail, source, target)"
         " VALUES (17, '/shop/x', 'vm', 'user', 'request', 'create', '', '')",
         17,
         "no hash",
@@ -87,11 +87,11 @@ def test_tampering_is_found(what: str, written: int, sql: Sql, stead: Stead) -> 
 def test_a_line_put_in_is_found_also_where_a_page_ends(
     written: int, sql: Sql, stead: Stead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stead.client.audit.AuditClient.journal_trail.__kwdefaults__", {"after": 0, "limit": 5})
+    monkeypatch.setattr("stead.client.audit.AuditClient.export_journal.__kwdefaults__", {"after": 0, "limit": 5})
     assert stead("journal", "verify").code == Code.DONE
     for position in (5, 7, 10):
         sql(
-            "INSERT INTO journal (position, path, kind, actor, trigger, word, source, target)"
+            "INSERT INTO journal (position, path, kind, actor, trigger, detail, source, target)"
             " VALUES ($1, '/shop/x', 'vm', 'user', 'request', 'create', '', '')",
             position,
         )
@@ -105,8 +105,8 @@ def test_a_line_put_in_is_found_also_where_a_page_ends(
 REWRITE = """
 WITH lines AS (
     SELECT at, id, journal_chain((SELECT hash FROM journal WHERE position = 16), journal_text(
-               position, at, path, kind, operation, principal, actor, trigger, word, source, target, change, refused,
-               origin, request)) OVER (ORDER BY position) AS hash
+               position, at, path, kind, operation, principal, actor, trigger, detail, source, target, change,
+               rejections, origin, request)) OVER (ORDER BY position) AS hash
       FROM journal WHERE position >= 17
 ), rewritten AS (
     UPDATE journal j SET hash = l.hash FROM lines l WHERE j.at = l.at AND j.id = l.id RETURNING j.position, j.hash

@@ -36,7 +36,7 @@ def test_a_line_says_from_where_it_was_asked_and_under_which_id(empty: House) ->
         assert web.post("/v1/resources/shop/a", json=VM, headers={"X-Request-Id": "second"}).status_code == 409
     made, refused = lines(empty, path="/shop/a")
     assert (made["origin"], made["request"], made["principal"]) == ("127.0.0.1", "first", "token:operator-in-shop")
-    assert (refused["origin"], refused["request"], refused["refused"]) == ("127.0.0.1", "second", 1)
+    assert (refused["origin"], refused["request"], refused["rejections"]) == ("127.0.0.1", "second", 1)
     empty.cell.settle("/shop/a")
     (done,) = lines(empty, path="/shop/a")[2:]
     assert (done["origin"], done["request"]) == (None, None)  # that was an agent
@@ -71,7 +71,7 @@ def test_what_a_policy_refuses_is_in_the_journal(empty: House) -> None:
         assert web.post("/v1/resources/bank/a", json=VM).status_code == 404  # what is not there for them
         assert web.get("/v1/cells/-/policies").status_code == 403  # what is no lifecycle's
         assert web.get("/v1/cells/-/policies").status_code == 403
-    told = [(x["path"], x["word"], x["refused"]) for x in lines(empty, principal="token:viewer-in-shop")]
+    told = [(x["path"], x["detail"], x["rejections"]) for x in lines(empty, principal="token:viewer-in-shop")]
     assert told == [("/shop/a", "create", 1), ("/bank/a", "create", 1), ("/", "access", 2)]
     with empty.as_("viewer@shop") as web:
         seen = {line["path"] for line in web.get("/v1/journal").json()["items"]}
@@ -79,7 +79,7 @@ def test_what_a_policy_refuses_is_in_the_journal(empty: House) -> None:
 
 
 def test_a_login_that_fails_is_in_the_journal(empty: House) -> None:
-    before = len(lines(empty, word="login"))
+    before = len(lines(empty, detail="login"))
     for _ in range(3):
         with empty.showing({"Authorization": "Bearer nobody"}) as web:
             assert web.get("/v1/resources").status_code == 401
@@ -87,15 +87,15 @@ def test_a_login_that_fails_is_in_the_journal(empty: House) -> None:
         assert web.post("/v1/session", json={"token": "wrong"}).status_code == 401
     with empty.showing({}) as web:
         assert web.get("/v1/resources").status_code == 401  # nothing was shown, so nothing failed
-    found = lines(empty, word="login")[before:]
-    assert [(x["path"], x["principal"], x["origin"], x["refused"]) for x in found] == [("/", "", "127.0.0.1", 4)]
+    found = lines(empty, detail="login")[before:]
+    assert [(x["path"], x["principal"], x["origin"], x["rejections"]) for x in found] == [("/", "", "127.0.0.1", 4)]
 
 
 def test_a_login_is_in_the_journal(empty: House) -> None:
     with empty.showing({"Origin": empty.url}) as web:
         assert web.post("/v1/session", json={"token": empty.tokens["viewer"]}).status_code == 200
-    (line,) = lines(empty, word="login")
-    assert (line["principal"], line["origin"], line["refused"]) == ("token:viewer", "127.0.0.1", 0)
+    (line,) = lines(empty, detail="login")
+    assert (line["principal"], line["origin"], line["rejections"]) == ("token:viewer", "127.0.0.1", 0)
 
 
 def test_nobody_can_fill_the_journal_with_refusals(empty: House) -> None:
@@ -104,14 +104,14 @@ def test_nobody_can_fill_the_journal_with_refusals(empty: House) -> None:
             assert web.post(f"/v1/resources/shop/a{n}", json=VM).status_code == 403
     found = lines(empty, principal="token:viewer-in-shop")
     assert len(found) == 31
-    assert (found[-1]["path"], found[-1]["word"], found[-1]["refused"]) == ("/", "many", 30)
+    assert (found[-1]["path"], found[-1]["detail"], found[-1]["rejections"]) == ("/", "many", 30)
     with httpx.Client(base_url=empty.url, trust_env=False) as web:
         for n in range(60):
             shown = {"Authorization": "Bearer no", "X-Forwarded-For": f"203.0.113.{n}"}
             assert web.get("/v1/resources", headers=shown).status_code == 401
-    found = lines(empty, word="login")
+    found = lines(empty, detail="login")
     assert len(found) == 31
-    assert (found[-1]["origin"], found[-1]["refused"]) == ("many", 30)
+    assert (found[-1]["origin"], found[-1]["rejections"]) == ("many", 30)
 
 
 def test_who_may_what_is_in_the_journal_when_it_changes(empty: House) -> None:
@@ -128,7 +128,7 @@ def test_who_may_what_is_in_the_journal_when_it_changes(empty: House) -> None:
         assert web.put("/v1/cells/-/policies/no", json={"text": policy}).status_code == 204
         assert web.delete("/v1/cells/-/policies/no").status_code == 204
     found = lines(empty, request="mine")
-    assert [(x["kind"], x["word"]) for x in found] == [
+    assert [(x["kind"], x["detail"]) for x in found] == [
         ("token", "create"), ("token", "revoke"), ("grant", "give"), ("grant", "take"), ("policy", "put"),
         ("policy", "remove"),
     ]  # fmt: skip
@@ -145,7 +145,12 @@ def test_a_quota_is_in_the_journal_when_it_changes(cell: Cell) -> None:
     cell.run(cell.store.quotas.set("/acme", {"machines": 3}, "ann"))
     cell.numbered()
     (line,) = cell.run(cell.store.journal.read(0, path="/acme"))
-    assert (line["kind"], line["word"], line["principal"], line["change"]) == ("quota", "set", "ann", {"machines": 3})
+    assert (line["kind"], line["detail"], line["principal"], line["change"]) == (
+        "quota",
+        "set",
+        "ann",
+        {"machines": 3},
+    )
 
 
 def test_no_request_is_taken_for_another_that_is_answered_at_the_same_time(cell: Cell) -> None:

@@ -108,7 +108,7 @@ async def test_positions_of_the_journal_go_on_after_all_that_can_have_been_given
     migrated: str, tmp_path: Path, new: New
 ) -> None:
     line = (
-        "INSERT INTO journal (at, position, path, kind, actor, trigger, word, source, target) "
+        "INSERT INTO journal (at, position, path, kind, actor, trigger, detail, source, target) "
         "VALUES (now() - interval '1 hour', 40, '/a', 'vm', 'user', 'asked', 'create', '', 'Creating')"
     )
     await value(migrated, line)

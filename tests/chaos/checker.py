@@ -110,8 +110,8 @@ def ends(history: History) -> Iterator[str]:
     """An operation ends once, with an outcome, as what it was asked for, and where its outcome says."""
     seen: set[str] = set()
     by_id = {op.id: op for op in history.ended}
-    lasts = {(line.operation, line.path): line for line in history.journal if not line.refused}
-    firsts = {(line.operation, line.path): line for line in reversed(history.journal) if not line.refused}
+    lasts = {(line.operation, line.path): line for line in history.journal if not line.rejections}
+    firsts = {(line.operation, line.path): line for line in reversed(history.journal) if not line.rejections}
     running = {str(op["id"]) for op in history.running}
     for op in history.ended:
         if op.id in seen or op.id in running:
@@ -145,7 +145,7 @@ def overlaps(history: History) -> Iterator[str]:
     that ends it; whoever follows finds that one committed. So not a moment may be shared. Only beside one that is
     hidden another may be begun, to wait for it; but none that is hidden beside another.
     """
-    begun = {line.operation: line.at for line in reversed(history.journal) if not line.refused}
+    begun = {line.operation: line.at for line in reversed(history.journal) if not line.rejections}
     by_path: defaultdict[str, list[tuple[float, Ended]]] = defaultdict(list)
     for op in history.ended:
         if walks.nobodys(op.kind, op.action):

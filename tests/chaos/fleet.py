@@ -69,7 +69,7 @@ VM_WALK = [("user", "request", "Absent", "Creating"), ("agent", "succeeded", "Cr
 _ROW = """INSERT INTO resources (path, kind, state, fence, lane, token, spec, observe_at)
     SELECT $1::text, $2::text, 'Running', 1, $3, gen_random_uuid(), $4::jsonb,
            CASE WHEN $2::text = 'vm' THEN now() + interval '1 minute' END"""
-_LINE = """INSERT INTO journal (path, kind, actor, trigger, word, source, target)
+_LINE = """INSERT INTO journal (path, kind, actor, trigger, detail, source, target)
     VALUES ($1, $2, $3, $4, 'create', $5, $6)"""
 _FACTS = "UPDATE resources SET facts = jsonb_build_object('id', $2::text) WHERE path = $1"
 

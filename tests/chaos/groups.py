@@ -42,4 +42,4 @@ def _asks(lifecycle: Lifecycle, action: Action) -> str:
 
 def _lasts(history: History) -> list[Line]:
     """The last line of each operation on each path."""
-    return list({(line.operation, line.path): line for line in history.journal if not line.refused}.values())
+    return list({(line.operation, line.path): line for line in history.journal if not line.rejections}.values())

@@ -30,11 +30,11 @@ class Line:
     source: str
     target: str
     trigger: str
-    word: str
+    detail: str
     actor: str
     operation: str = ""
     at: float = 0.0
-    refused: int = 0
+    rejections: int = 0
     kind: str = "vm"
 
 
@@ -126,8 +126,9 @@ class History:
     """By provider, how many members a region bears at once, and how many regions."""
 
 
-_JOURNAL = """SELECT position, path, source, target, trigger, word, actor, coalesce(operation::text, '') AS operation,
-    extract(epoch FROM at)::float8 AS at, refused, kind FROM journal ORDER BY position NULLS LAST, id"""
+_JOURNAL = """SELECT position, path, source, target, trigger, detail, actor,
+    coalesce(operation::text, '') AS operation, extract(epoch FROM at)::float8 AS at, rejections, kind
+    FROM journal ORDER BY position NULLS LAST, id"""
 _ENDED = """SELECT id::text, path, action, outcome, extract(epoch FROM created_at)::float8 AS created_at,
     extract(epoch FROM ended_at)::float8 AS ended_at, principal,
     coalesce((request ->> 'force')::boolean, false) AS forced, kind,

@@ -218,7 +218,7 @@ def test_a_history_in_order_is_clean() -> None:
         lambda h: beside(h, "/ns/m/g/2", 10.5, 11.5),  # beside it is not above it
         lambda h: beside(h, "/ns/m", 4.0, 5.0),  # above it, when nothing goes on below
         lambda h: forced(h, True),
-        lambda h: replace(h, journal=[*h.journal, replace(h.journal[0], position=9, source="Running", refused=3)]),
+        lambda h: replace(h, journal=[*h.journal, replace(h.journal[0], position=9, source="Running", rejections=3)]),
         lambda h: replace(h, journal=[*h.journal, line(h, 7, position=9, source="Running", operation="").journal[7]]),
     ],
 )
@@ -261,7 +261,7 @@ VIOLATIONS: dict[str, tuple[Callable[[History], History], str]] = {
     "ended twice": (lambda h: replace(h, ended=[*h.ended, h.ended[0]]), "has ended twice"),
     "no outcome": (lambda h: end(h, 1, outcome="maybe"), "is no outcome"),
     "done elsewhere": (
-        lambda h: line(line(h, 3, target="Running", trigger="observed", word="Running"), 4, source="Running"),
+        lambda h: line(line(h, 3, target="Running", trigger="observed", detail="Running"), 4, source="Running"),
         "is done, and led to Running, not Suspended",
     ),
     "let in as another": (lambda h: replace(h, accepted=[Asked("op-1", PATH, "reboot")]), "which was suspend"),
@@ -273,7 +273,10 @@ VIOLATIONS: dict[str, tuple[Callable[[History], History], str]] = {
     "a gap": (lambda h: line(h, 4, position=11), "position 5 is missing"),
     "a position twice": (lambda h: line(h, 4, position=4), "position 5 is missing"),
     "no position": (lambda h: line(h, 7, position=None), "no position"),
-    "lines do not join": (lambda h: line(h, 4, source="Running", word="reboot", target="Rebooting"), "was Suspended"),
+    "lines do not join": (
+        lambda h: line(h, 4, source="Running", detail="reboot", target="Rebooting"),
+        "was Suspended",
+    ),
     "not from the beginning": (lambda h: replace(h, journal=h.journal[2:]), "was Absent"),
     "no such move": (lambda h: line(h, 3, target="Terminated"), "is no move of a vm"),
     "not that actor": (lambda h: line(h, 3, actor="user"), "is no move of a vm"),
@@ -316,7 +319,7 @@ VIOLATIONS: dict[str, tuple[Callable[[History], History], str]] = {
     "said and not so": (lambda h: without_deed(h, 1), "it was not Suspended at any time"),
     "said too early": (lambda h: line(h, 5, at=20.5), "it was not Running at any time"),
     "seen and not so": (
-        lambda h: line(without_deed(h, 1), 3, trigger="observed", word="Suspended"),
+        lambda h: line(without_deed(h, 1), 3, trigger="observed", detail="Suspended"),
         "it was not Suspended at any time",
     ),
     "not rebooted": (lambda h: without_deed(h, 3), "nobody had rebooted it"),
@@ -361,7 +364,7 @@ GROUPS: dict[str, tuple[Callable[[History], History], str]] = {
     "done, and a member failed": (lambda h: replace(h, members=[failed_member("failed")]), "/ns/f/g/1 ended failed"),
     "done, and a member is elsewhere": (lambda h: line(h, 19, target="Failed", trigger="failed"), "led /ns/f/g/1 to"),
     "a member asked twice": (
-        lambda h: line(h, 19, trigger="request", word="suspend"),
+        lambda h: line(h, 19, trigger="request", detail="suspend"),
         "has asked /ns/f/g/1 to suspend 2 times",
     ),
     "never begun": (lambda h: line(h, 16, operation=""), "was begun 2 times"),

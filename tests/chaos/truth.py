@@ -45,7 +45,7 @@ def reboots(history: History) -> Iterator[str]:
     asked = Counter(
         line.path
         for line in history.journal
-        if (line.trigger, line.word) == (Trigger.REQUEST, REBOOT) and not line.refused
+        if (line.trigger, line.detail) == (Trigger.REQUEST, REBOOT) and not line.rejections
     )
     for instance in history.instances:
         done = sum(deed.verb == REBOOT for deed in instance.deeds)
@@ -114,17 +114,17 @@ def words(history: History) -> Iterator[str]:
     for instance in history.instances:
         instances[instance.path].append(instance)
     for line in history.journal:
-        if line.refused or line.trigger not in (Trigger.SUCCEEDED, Trigger.OBSERVED):
+        if line.rejections or line.trigger not in (Trigger.SUCCEEDED, Trigger.OBSERVED):
             continue
         if _elsewhere(line.path) or line.kind in OTHERS:
             continue
         word = KINDS[line.kind].state(line.target).observed_as
         since = begun.get(line.operation, line.at - UNASKED)
-        told = f"line {line.position} says {line.trigger} {line.word} of {line.path}"
+        told = f"line {line.position} says {line.trigger} {line.detail} of {line.path}"
         its = instances[line.path]
         if word and not was(its, word, since, line.at):
             yield f"{told}, and it was not {line.target} at any time since the operation began"
-        elif (line.trigger, line.word) == (Trigger.SUCCEEDED, REBOOT) and not _rebooted(its, since, line.at):
+        elif (line.trigger, line.detail) == (Trigger.SUCCEEDED, REBOOT) and not _rebooted(its, since, line.at):
             yield f"{told}, and nobody had rebooted it"
 
 

@@ -19,7 +19,7 @@ def moves_by_path(history: History) -> dict[str, list[Line]]:
     """The moves of each path, in order."""
     found: defaultdict[str, list[Line]] = defaultdict(list)
     for line in history.journal:
-        if not line.refused:
+        if not line.rejections:
             found[line.path].append(line)
     return found
 
@@ -60,7 +60,7 @@ def _legal(line: Line, forced: bool) -> bool:
     if line.source == line.target:  # no move: it tells of something else
         return True
     try:
-        rows = KINDS[line.kind].rows(line.source, Trigger(line.trigger), line.word)
+        rows = KINDS[line.kind].rows(line.source, Trigger(line.trigger), line.detail)
         actor = Actor(line.actor)
     except (KeyError, ValueError):
         return False
@@ -80,7 +80,7 @@ def unseen(kind: str, name: str) -> bool:
 
 
 def _told(line: Line) -> str:
-    return f"{line.source} to {line.target} on {line.trigger} {line.word} by {line.actor}, of {line.path}"
+    return f"{line.source} to {line.target} on {line.trigger} {line.detail} by {line.actor}, of {line.path}"
 
 
 def requests(history: History) -> Iterator[str]:
@@ -91,7 +91,7 @@ def requests(history: History) -> Iterator[str]:
     begun: defaultdict[str, list[Line]] = defaultdict(list)
     known = {op.id for op in history.ended} | {str(op["id"]) for op in history.running}
     for line in history.journal:
-        if line.refused:
+        if line.rejections:
             continue
         if line.operation and line.operation not in known:
             yield f"line {line.position} is of operation {line.operation}, which is nowhere: {_told(line)}"
@@ -100,9 +100,9 @@ def requests(history: History) -> Iterator[str]:
     for op in history.ended:
         lines = begun[op.id]
         below = [line for line in lines if KINDS[op.kind].members and line.path.startswith(f"{op.path}/")]
-        asked = Counter((line.path, line.word) for line in below)
+        asked = Counter((line.path, line.detail) for line in below)
         by_request = [line for line in lines if line.trigger == Trigger.REQUEST and line not in below]
-        own = [(line.path, line.word) for line in by_request or lines if line not in below]
+        own = [(line.path, line.detail) for line in by_request or lines if line not in below]
         if not by_request:  # an agent that connects while it does has connected anew
             own = list(dict.fromkeys(own))
         if own != [(op.path, op.action)]:

@@ -41,7 +41,7 @@ def test_what_is_there_can_be_made_from_the_export_alone(
     assert [line["position"] for line in lines][:end] == list(range(1, end + 1))
     made: dict[str, dict[str, Any]] = {}
     for line in lines:
-        if line["path"].startswith(f"/{ns}/") and not line["refused"]:
+        if line["path"].startswith(f"/{ns}/") and not line["rejections"]:
             thing = made.setdefault(line["path"], {"spec": {}, "next_spec": None, "facts": {}})
             thing |= {name: line["change"][name] for name in ("spec", "next_spec") if name in line["change"]}
             thing["facts"] |= line["change"].get("facts", {})

@@ -143,12 +143,12 @@ async def test_drift_is_told_in_the_journal(
         ({}, "observed Suspended (drift)"),
         ({"operation": "6c7c2a3e"}, "observed Suspended"),  # a look that an operation asked for
         ({"target": "Running"}, "observed Suspended"),  # no move
-        ({"trigger": "succeeded", "word": "suspend"}, "succeeded suspend"),
+        ({"trigger": "succeeded", "detail": "suspend"}, "succeeded suspend"),
     ],
 )
 def test_drift_is_a_move_that_nobody_asked_for(line: dict[str, Any], what: str) -> None:
-    seen: dict[str, Any] = {"trigger": "observed", "word": "Suspended", "source": "Running", "target": "Suspended"}
-    known: dict[str, Any] = {"principal": "", "change": {}, "refused": 0, "kind": "vm", "actor": "agent"}
+    seen: dict[str, Any] = {"trigger": "observed", "detail": "Suspended", "source": "Running", "target": "Suspended"}
+    known: dict[str, Any] = {"principal": "", "change": {}, "rejections": 0, "kind": "vm", "actor": "agent"}
     shown = JournalLine(position=1, at=datetime.now(UTC), path="/a", **{**known, **seen, **line})
     assert LINES.row(shown, ListFormat.TABLE)[3] == what
 

@@ -74,7 +74,7 @@ async def test_a_refusal_names_the_holder_and_is_in_the_journal(migrated: str) -
         assert refusal.holder.since
         await admission.executor.store.journal.number()
         last = (await admission.executor.store.journal.read(0))[-1]
-        assert (last["trigger"], last["word"], last["refused"]) == ("rejected", "suspend", 1)
+        assert (last["trigger"], last["detail"], last["rejections"]) == ("rejected", "suspend", 1)
 
 
 @pytest.mark.req("X-10")

@@ -23,6 +23,7 @@ from stead.application import (
 )
 from stead.application.authorized_commands import dry_run_action, request_action
 from stead.application.explanation import holder_of
+from stead.application.names import operation_id
 from stead.catalog import KINDS
 from stead.controller.execution.transition import TransitionInput
 from stead.lifecycle.events import Report
@@ -61,7 +62,7 @@ class Hand:
     async def lines(self, path: str) -> list[Any]:
         while (await self.store.journal.number())[1]:
             pass
-        return [line for line in (await self.reader.journal(0, path, 1000))[0] if not line.refused]
+        return [line for line in (await self.reader.journal(0, path, 1000))[0] if not line.rejections]
 
     async def vm(self, state: str) -> str:
         """A VM of its own in a state; its path."""
@@ -178,13 +179,13 @@ async def same(h: Hand, path: str, said: Explanation, planned: DryRun, answer: A
     )
     row = await h.row(path)
     lines = [x for x in (await h.lines(path))[known:] if x.source != x.target]  # to observe moves nothing
-    moves = [(x.source, x.target, x.trigger, x.word, x.actor) for x in lines]
-    assert moves == [(m.source, m.target, m.trigger, m.word, m.actor) for m in planned.transitions]
+    moves = [(x.source, x.target, x.trigger, x.detail, x.actor) for x in lines]
+    assert moves == [(m.source, m.target, m.trigger, m.detail, m.actor) for m in planned.transitions]
     if said.would_join or said.no_change:
         assert (planned.claims, planned.orders, planned.provider_calls) == ((), (), ())
         return
     assert [(c.path, c.mode, c.operation) for c in (await h.reader.claims(path, 9)).items] == [
-        (c.path, c.mode, answer.operation) for c in planned.claims
+        (c.path, c.mode, operation_id(path, answer.operation)) for c in planned.claims
     ]
     assert row.snapshot.work is not None
     assert [(row.snapshot.work.verb, row.lane, 1)] == [(o.verb, o.lane, o.members) for o in planned.orders]
@@ -276,8 +277,8 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
                     assert isinstance(answer, Accepted)
                     assert (said.would_join, said.no_change) == (answer.joined, answer.no_change)
                     moves = [x for x in await h.lines(path) if x.source != x.target]
-                    assert [(x.source, x.target, x.trigger, x.word, x.actor) for x in moves] == [
-                        (m.source, m.target, m.trigger, m.word, m.actor) for m in planned.transitions
+                    assert [(x.source, x.target, x.trigger, x.detail, x.actor) for x in moves] == [
+                        (m.source, m.target, m.trigger, m.detail, m.actor) for m in planned.transitions
                     ]
                     claims = (await h.reader.claims(path, 9)).items
                     assert [(c.path, c.mode) for c in claims] == [(c.path, c.mode) for c in planned.claims]

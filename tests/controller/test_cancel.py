@@ -144,12 +144,12 @@ async def test_the_journal_says_who_cancelled_and_is_still_a_legal_walk(migrated
         await look(e, "Running")
         told = await lines(e)
         notes = [x for x in told if x["source"] == x["target"]]
-        assert [(x["trigger"], x["word"], x["principal"], x["actor"], x["operation"]) for x in notes] == [
+        assert [(x["trigger"], x["detail"], x["principal"], x["actor"], x["operation"]) for x in notes] == [
             ("cancel", "suspend", "bob", "admin", id)
         ]
         walk = [x for x in told if x["source"] != x["target"]]
         rows = {(m.source, m.trigger, m.on, m.target) for m in KINDS["vm"].table}
-        assert {(x["source"], x["trigger"], x["word"], x["target"]) for x in walk} <= rows
+        assert {(x["source"], x["trigger"], x["detail"], x["target"]) for x in walk} <= rows
         assert [x["target"] for x in walk] == ["Creating", "Running", "Suspending", "Running"]
 
 
@@ -172,8 +172,13 @@ async def test_a_cancel_that_comes_too_late_hears_how_it_ended(migrated: str) ->
         assert (refusal.reasons[0].message, refusal.state) == (says, "Running")
         await begun(e, "suspend")
         await refused(e, id, Code.ENDED)  # another is under way now
-        (told,) = [x for x in await lines(e) if x["refused"]]
-        assert (told["trigger"], told["word"], told["principal"], told["refused"]) == ("rejected", "cancel", "bob", 2)
+        (told,) = [x for x in await lines(e) if x["rejections"]]
+        assert (told["trigger"], told["detail"], told["principal"], told["rejections"]) == (
+            "rejected",
+            "cancel",
+            "bob",
+            2,
+        )
         assert told["change"]["reasons"] == [{"code": "ended", "message": says}]
         assert isinstance(await cancel(e.admission, uuid4(), "bob"), NotFound)
 
@@ -279,7 +284,7 @@ async def test_what_is_under_way_or_done_is_not_retried(migrated: str) -> None:
             if says == "is still under way":
                 await done(e)
         assert isinstance(await retry(e, uuid4()), NotFound)
-        assert [x["word"] for x in await lines(e) if x["refused"]] == ["retry", "retry"]
+        assert [x["detail"] for x in await lines(e) if x["rejections"]] == ["retry", "retry"]
 
 
 async def test_a_failed_vm_takes_only_what_its_lifecycle_allows(migrated: str) -> None:

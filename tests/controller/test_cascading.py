@@ -121,7 +121,7 @@ async def test_an_account_does_so_with_its_cloudspaces(migrated: str) -> None:
 async def test_what_is_asked_has_its_own_operation_and_says_why(migrated: str) -> None:
     async with house(migrated) as one:
         whole = await one.done("account", ACCOUNT, "disable")
-        (stop,) = [line for line in await one.lines(RUNS) if line["word"] == "stop" and line["actor"] == "user"]
+        (stop,) = [line for line in await one.lines(RUNS) if line["detail"] == "stop" and line["actor"] == "user"]
         record = await one.operation(str(stop["operation"]))
         assert (record["principal"], record["reason"]) == ("ann", f"disable of {SPACE}")
         assert str(whole["id"]) in record["request"]["under"]

@@ -83,7 +83,7 @@ async def test_force_is_in_the_journal_with_its_reason(migrated: str) -> None:
         answer = await forced(e, "resume")
         assert isinstance(answer, Accepted)
         refused, let_in = (await lines(e))[-2:]
-        assert (refused["trigger"], refused["word"], refused["principal"]) == ("rejected", "resume", "eve")
+        assert (refused["trigger"], refused["detail"], refused["principal"]) == ("rejected", "resume", "eve")
         assert (let_in["trigger"], let_in["source"], let_in["target"]) == ("request", "Running", "Resuming")
         assert (let_in["principal"], str(let_in["operation"])) == ("eve", answer.operation)
         assert let_in["change"] == {"force": True, "reason": "rack is gone"}

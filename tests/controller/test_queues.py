@@ -186,7 +186,7 @@ async def test_one_that_waits_is_put_first(migrated: str) -> None:
         await promote(c.admission, UUID(two), "bob")
         assert await c.order(VM) == [two, three, one]
         line = (await c.lines(VM))[-1]
-        assert (line["trigger"], line["word"], line["principal"], str(line["operation"])) == (
+        assert (line["trigger"], line["detail"], line["principal"], str(line["operation"])) == (
             "promote",
             "resume",
             "bob",
@@ -212,7 +212,7 @@ async def test_one_that_waits_is_cancelled_and_never_begins(migrated: str) -> No
         assert (record["outcome"], record["position"], record["failed"]) == ("cancelled", None, 1)
         assert (await c.operation(two))["position"] == 1
         line = (await c.lines(VM))[-1]
-        assert (line["trigger"], line["word"], line["principal"]) == ("cancel", "reboot", "bob")
+        assert (line["trigger"], line["detail"], line["principal"]) == ("cancel", "reboot", "bob")
         again = await cancel(c.admission, UUID(one), "bob")
         assert isinstance(again, Rejection)
         assert again.code is Code.ENDED
@@ -271,7 +271,7 @@ async def test_of_two_controllers_exactly_one_begins_it(migrated: str) -> None:
             assert await c.under_way(path) == waiting[path][0]
             assert await c.order(path) == waiting[path][1:]
         requests = [
-            line for line in await c.lines("/ns") if (line["trigger"], line["word"]) == ("request", "suspend")
+            line for line in await c.lines("/ns") if (line["trigger"], line["detail"]) == ("request", "suspend")
         ]
         assert len(requests) == len(paths)
 
@@ -326,7 +326,7 @@ async def test_what_cannot_begin_at_its_turn_is_refused_and_the_next_is_tried(mi
         assert (record["outcome"], record["failed"]) == ("rejected", 1)
         assert [reason["code"] for reason in record["reasons"]] == ["wrong-state"]
         (line,) = [line for line in await c.lines(VM) if line["trigger"] == "rejected"]
-        assert (str(line["operation"]), line["word"], line["change"]["reasons"]) == (
+        assert (str(line["operation"]), line["detail"], line["change"]["reasons"]) == (
             refused,
             "reboot",
             record["reasons"],

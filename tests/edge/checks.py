@@ -106,11 +106,11 @@ def glances(past: Past) -> Iterator[str]:
     begun = {op.id: op.created_at for op in past.history.ended}
     before: dict[str, float] = {}
     for line in past.history.journal:
-        if line.refused or line.kind not in ON_SITES:
+        if line.rejections or line.kind not in ON_SITES:
             continue
         since = begun.get(line.operation, before.get(line.path, 0.0))
         before[line.path] = line.at
-        seen = line.trigger == Trigger.OBSERVED and line.word == ABSENT
+        seen = line.trigger == Trigger.OBSERVED and line.detail == ABSENT
         word = (
             ABSENT
             if seen
@@ -119,7 +119,7 @@ def glances(past: Past) -> Iterator[str]:
             else ""
         )
         if word and not was(instances[line.path], word, since, line.at):
-            yield f"line {line.position} says {line.trigger} {line.word} of {line.path}, and it was never {word}"
+            yield f"line {line.position} says {line.trigger} {line.detail} of {line.path}, and it was never {word}"
 
 
 def in_order(past: Past) -> Iterator[str]:

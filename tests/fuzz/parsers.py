@@ -300,7 +300,7 @@ def one(parser: Parser, name: str, given: Any, answers: Counter[str], failures: 
             parser.read(given)
         answers["read"] += 1
     except parser.refuses:
-        answers["refused"] += 1
+        answers["rejections"] += 1
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise

@@ -44,7 +44,7 @@ def bad_messages(count: int, seed: int, say: Callable[[str], None] = lambda _: N
                 through(form, data)
                 answers["read"] += 1
             except BadMessage:
-                answers["refused"] += 1
+                answers["rejections"] += 1
             except Exception:
                 failures.append(f"{kind.__name__} {data[:300]!r}: {traceback.format_exc(limit=-3)}")
         subject = spoiler.text(SUBJECTS.report("edge.site-17"))

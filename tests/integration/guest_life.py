@@ -231,7 +231,7 @@ class Life:
     async def journaled(self, path: str) -> list[str]:
         """The states that the journal has led something through."""
         lines = [line async for line in self.other.journal(path=path)]
-        moves = [line for line in lines if not line.refused and line.source != line.target]
+        moves = [line for line in lines if not line.rejections and line.source != line.target]
         return [line.source for line in moves[:1]] + [line.target for line in moves]
 
     async def state(self, path: str) -> str:

@@ -154,8 +154,8 @@ _LEFT = """SELECT (SELECT count(*) FROM operations) + (SELECT count(*) FROM clai
         AS under_way,
     (SELECT count(*) FROM ended_operations WHERE outcome = 'succeeded') AS done,
     (SELECT count(*) FROM ended_operations WHERE outcome <> 'succeeded') AS otherwise,
-    (SELECT count(*) FROM journal WHERE trigger = 'request' AND refused = 0) AS begun,
-    (SELECT coalesce(sum(refused), 0)::int FROM journal) AS refused"""
+    (SELECT count(*) FROM journal WHERE trigger = 'request' AND rejections = 0) AS begun,
+    (SELECT coalesce(sum(rejections), 0)::int FROM journal) AS refused"""
 
 
 @asynccontextmanager

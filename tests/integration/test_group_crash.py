@@ -69,7 +69,7 @@ async def test_lease_delete_ends_after_controller_died_waiting_for_release(groun
         assert await ground.fetch("SELECT FROM resources WHERE path LIKE $1 || '%'") == []
         assert await ground.fetch("SELECT FROM operation_waits WHERE $1 <> ''") == []
         last = await ground.fetch(
-            "SELECT target FROM journal WHERE path = $1 || '/r0' AND word = 'release' ORDER BY id DESC LIMIT 1"
+            "SELECT target FROM journal WHERE path = $1 || '/r0' AND detail = 'release' ORDER BY id DESC LIMIT 1"
         )
         assert last[0]["target"] == "deleted"  # it was taken back before it was forgotten
         await rack.world.close()

@@ -147,7 +147,7 @@ async def released_by_path(
         return [r["state"] for r in states] == ["Suspended", "Running", "Suspended", "Running"]
 
     await until(at_rest, 60)
-    lines = await life.fetch("SELECT word, path FROM journal WHERE word IN ('hold', 'release') ORDER BY id")
+    lines = await life.fetch("SELECT detail, path FROM journal WHERE detail IN ('hold', 'release') ORDER BY id")
     assert [tuple(r) for r in lines] == [("hold", "/"), ("release", "/ns/m/g/1"), ("release", "/")]
 
 

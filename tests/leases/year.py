@@ -332,7 +332,9 @@ class Year:
     async def _told(self, path: str) -> list[str]:
         """What the journal, and the rack, say of a lease or a reservation."""
         lines = await self.store.pool.fetch("SELECT * FROM journal WHERE path = $1 ORDER BY id", path)
-        said = [f"{r['at']:%H:%M:%S.%f} {path} {r['trigger']} {r['word']} {r['source']}>{r['target']}" for r in lines]
+        said = [
+            f"{r['at']:%H:%M:%S.%f} {path} {r['trigger']} {r['detail']} {r['source']}>{r['target']}" for r in lines
+        ]
         row = await self.store.resources.read(path)
         history = await self.world.history(str(row.token)) if row is not None else []
         deeds = [

@@ -25,7 +25,7 @@ SELECT gen_random_uuid(), 'suspend', 'vm', '/ns/m/g/' || n, 'a test', 'succeeded
   FROM generate_series(1, $1::bigint) n;
 INSERT INTO orders (lane, kind, verb, members)
 SELECT 'sim.r' || n % 50, 'vm', 'suspend', ARRAY[n] FROM generate_series(1, $1::bigint / 10) n;
-INSERT INTO journal (position, path, kind, operation, actor, trigger, word, source, target)
+INSERT INTO journal (position, path, kind, operation, actor, trigger, detail, source, target)
 SELECT n, '/ns/m/g/' || n, 'vm', gen_random_uuid(), 'agent',
        (ARRAY['succeeded', 'observed', 'request'])[1 + n % 3], 'suspend',
        'Running', 'Suspended' FROM generate_series(1, $1::bigint) n;
@@ -35,7 +35,7 @@ SELECT n, '/ns/m/g/' || n, 'vm', gen_random_uuid(), 'agent',
 WORK = (
     "SELECT state, spec FROM resources WHERE path = '/ns1/m1/g/1'",
     "UPDATE resources SET version = version + 1, state = 'Running' WHERE path = '/ns2/m2/g/2'",
-    "INSERT INTO journal (path, kind, actor, trigger, word, source, target) "
+    "INSERT INTO journal (path, kind, actor, trigger, detail, source, target) "
     "VALUES ('/a', 'vm', 'a', 'b', 'c', 'd', 'e')",
     "SELECT action FROM operations WHERE id = '00000000-0000-0000-0000-000000000000'",
     "INSERT INTO operation_members (operation, path, outcome) VALUES (gen_random_uuid(), '/a', 'succeeded')",

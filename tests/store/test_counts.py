@@ -45,7 +45,7 @@ async def test_groups_that_come_and_go_leave_nothing_behind(migrated: str) -> No
     kept = "SELECT path, kind, state, members FROM counts WHERE path LIKE '/ns/%' AND members <> 0 ORDER BY 1, 2, 3"
     async with engine(migrated) as e:
         pool = e.store.pool
-        line = "INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)"
+        line = "INSERT INTO journal (path, kind, principal, actor, trigger, detail, source, target)"
         line += " SELECT '/ns/m/' || g || '/' || n, 'vm', 'ann', 'user', 'request', 'x', $1, $2"
         line += " FROM unnest($3::text[]) g, generate_series(1, 3) n"
         for source, target in (("Absent", "Creating"), ("Creating", "Running")):

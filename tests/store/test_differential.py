@@ -152,7 +152,7 @@ async def compare(store: Store, oracles: dict[str, Oracle], below: str) -> None:
     for path, oracle in oracles.items():
         snap = oracle.snapshot
         walked = [(m.source, m.trigger, m.on, m.actor, m.target) for m in oracle.moves]
-        told = [(x["source"], x["trigger"], x["word"], x["actor"], x["target"]) for x in lines if x["path"] == path]
+        told = [(x["source"], x["trigger"], x["detail"], x["actor"], x["target"]) for x in lines if x["path"] == path]
         assert [line for line in told if line[0] != line[-1]] == walked
         assert sum(line[1] == "cancel" for line in told) == oracle.cancels
         row = rows.get(path)

@@ -7,7 +7,7 @@ import asyncpg
 from stead.store import Store
 
 LINE = """
-INSERT INTO journal (path, kind, actor, trigger, word, source, target)
+INSERT INTO journal (path, kind, actor, trigger, detail, source, target)
 VALUES ($1, 'vm', 'user', 'request', 'x', 'a', 'b')
 """
 
@@ -58,7 +58,7 @@ async def test_a_repeated_refusal_raises_a_count(migrated: str) -> None:
             )
         await store.journal.number()
         lines = await store.journal.read(0)
-        assert [(x["change"]["reasons"], x["refused"]) for x in lines] == [(["one"], 3), (["two"], 1)]
+        assert [(x["change"]["reasons"], x["rejections"]) for x in lines] == [(["one"], 3), (["two"], 1)]
 
 
 async def test_partitions_are_made_ahead_and_only_once(migrated: str) -> None:

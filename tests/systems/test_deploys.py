@@ -58,7 +58,7 @@ async def test_what_is_defined_is_made_changed_and_removed(migrated: str) -> Non
         lines = [
             line for line in await one.lines(SYSTEM) if (str(line["operation"]), line["path"]) == (second, SYSTEM)
         ]
-        assert [(line["word"], line["change"].get("outcome")) for line in lines] == [
+        assert [(line["detail"], line["change"].get("outcome")) for line in lines] == [
             ("deploy", None),
             ("deploy", "succeeded"),
         ]

@@ -138,7 +138,7 @@ function Recent() {
       {lines.map((line) => (
         <div class="line" key={line.position}>
           <span class="dim">{clock(line.at)}</span>
-          <div><Go to={toThing(line.path, line.kind)} class="path">{line.path}</Go> {line.refused ? <span class="err">refused: {line.word}</span> : line.source === line.target ? <span class="dim">{line.word}</span> : <State state={line.target} kind={line.kind} />}</div>
+          <div><Go to={toThing(line.path, line.kind)} class="path">{line.path}</Go> {line.rejections ? <span class="err">refused: {line.detail}</span> : line.source === line.target ? <span class="dim">{line.detail}</span> : <State state={line.target} kind={line.kind} />}</div>
         </div>
       ))}
     </div>

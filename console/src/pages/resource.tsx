@@ -92,7 +92,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
   const group = !!whole.data?.members;
   const counted = whole.data?.members === 'vm';
   const lines = useLive<JournalLine[]>(`journal ${of.path} ${group}`, () => journal(of.path, group), { concerns: group ? below(of.path) : (line) => line.path === of.path });
-  const taken = useMemo(() => new Map((lines.data ?? []).filter((line) => line.path === of.path && !line.refused && line.source !== line.target).map((line) => [`${line.source} ${line.target}`, line.trigger === 'request' ? line.word : ''])), [lines.data]);
+  const taken = useMemo(() => new Map((lines.data ?? []).filter((line) => line.path === of.path && !line.rejections && line.source !== line.target).map((line) => [`${line.source} ${line.target}`, line.trigger === 'request' ? line.detail : ''])), [lines.data]);
   const state = whole.data?.states.find((one) => one.name === of.state);
   const health = state ? healthOf(state.state_class, state.unhealthy) : undefined;
   return (
@@ -209,11 +209,11 @@ export function JournalLines({ of, path }: { of: JournalLine[]; path: string }) 
             <span class="dim" title={line.at}>{clock(line.at)}</span>
             <div>
               {line.path !== path && <><Go to={toResource(line.path)} class="path">{line.path.slice(path.length + 1)}</Go> </>}
-              {line.refused ? <span class="err"><Icon of="trouble" /> {line.word} refused{line.refused > 1 ? ` ${line.refused} times` : ''}</span>
-                : line.source === line.target ? <span class="dim">{line.trigger} {line.word}</span>
-                : <><State state={line.target} kind={line.kind} /> <span class="dim">from {line.source}, {line.trigger} {line.word}</span></>}
+              {line.rejections ? <span class="err"><Icon of="trouble" /> {line.detail} refused{line.rejections > 1 ? ` ${line.rejections} times` : ''}</span>
+                : line.source === line.target ? <span class="dim">{line.trigger} {line.detail}</span>
+                : <><State state={line.target} kind={line.kind} /> <span class="dim">from {line.source}, {line.trigger} {line.detail}</span></>}
               {' '}<span class="whole"><span class="dim">by {line.principal || line.actor}</span>
-              {line.operation && <> <Go to={toOperation(line.operation)} aria-label={`Operation of ${line.word}`}>↗</Go></>}</span>
+              {line.operation && <> <Go to={toOperation(line.operation)} aria-label={`Operation of ${line.detail}`}>↗</Go></>}</span>
               {error !== undefined && <div class="err">{String(error)}</div>}
               {rejections(line).map((says) => <div class="dim" key={says}>{says}</div>)}
               {line.change['reason'] !== undefined && <div>{line.change['force'] === true ? 'forced' : 'reason'}: {String(line.change['reason'])}</div>}

@@ -70,7 +70,7 @@ class Folder {
   }
 
   hear(line: JournalLine): void {
-    if (line.refused || line.source === line.target) return;
+    if (line.rejections || line.source === line.target) return;
     const node = this.nodes.get(line.path);
     if (node && !node.total) {
       node.state = line.target;

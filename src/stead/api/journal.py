@@ -97,7 +97,7 @@ async def _events(
             return  # whoever comes back has to say again who they are
         lines = await queries.lines(found)
         for line in lines:
-            kind = "refusal" if line.refused else "move" if line.source != line.target else "note"
+            kind = "refusal" if line.rejections else "move" if line.source != line.target else "note"
             data = json_of(line)
             yield f"id: {line.position}\nevent: {kind}\ndata: {data}\n\n"
         if not lines:

@@ -130,8 +130,8 @@ class Concealment:
         """Lines of the journal, without hidden work; what a caller was refused, they may read."""
         shown = []
         for line in found:
-            own = line.refused and line.principal == self.caller.name
-            if self.conceals(line.path, line.kind, line.word) and not own:
+            own = line.rejections and line.principal == self.caller.name
+            if self.conceals(line.path, line.kind, line.detail) and not own:
                 continue
             fields = self.fields(PolicyResource(line.path, line.kind))
             change = {k: _without(v, fields) if k in SPECS else v for k, v in line.change.items()} if fields else None
@@ -141,7 +141,7 @@ class Concealment:
     def _reasons(self, line: JournalLine) -> JournalLine:
         """A line whose reasons do not name hidden work."""
         hidden = {name for kind in self.authorization.kinds.values() for name in _hidden(kind)}
-        reasons = line.change.get("reasons") if line.refused else None
+        reasons = line.change.get("reasons") if line.rejections else None
         if not reasons or not any(word in str(reasons) for word in hidden) or not self._conceals_any(line.path):
             return line
         told = [{**r, "message": IN_USE} if r["code"] in (Code.HELD, Code.IN_PROGRESS) else r for r in reasons]

@@ -77,7 +77,7 @@ class PlannedTransition(Model):
     source: str
     target: str
     trigger: str
-    word: str
+    detail: str
     actor: str
 
 

@@ -209,13 +209,13 @@ class JournalLine(Model):
     principal: str
     actor: str
     trigger: str
-    word: str
+    detail: str
     """The action, or what was seen."""
     source: str
     target: str
     change: Mapping[str, Any]
     """Of spec and facts; for a refusal its reasons."""
-    refused: int
+    rejections: int
     """How often, where it is a refusal; 0 for a move."""
     origin: str | None = None
     """The address that the request came from, where there was one."""

@@ -434,7 +434,7 @@ def _of_operation(operation: Operation) -> RecordedEvent:
 
 def _of_line(line: JournalLine) -> RecordedEvent:
     specs = [said for word in ("spec", "next_spec") if (said := line.change.get(word))]
-    return RecordedEvent(line.at, specs, rejected=line.refused > 0)
+    return RecordedEvent(line.at, specs, rejected=line.rejections > 0)
 
 
 def _last_known(_: object) -> RecordedEvent:

@@ -227,7 +227,7 @@ class Reader:
         return [
             (int(line["position"]), op)
             for line, op in pairs
-            if (line["trigger"] == QUEUED) == bool(op.request.get(QUEUED)) and line["word"] == op.action
+            if (line["trigger"] == QUEUED) == bool(op.request.get(QUEUED)) and line["detail"] == op.action
         ]
 
     async def _fitting(self, ids: Sequence[UUID]) -> tuple[list[Operation], int]:

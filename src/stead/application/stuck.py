@@ -353,7 +353,7 @@ def _reason(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> st
     if record["trigger"] == Trigger.TIMED_OUT:
         error = record["change"].get("error", "")
         return f"no report came{waited}, and no agent could observe it{f': {error}' if error else ''}"
-    return f"no report came{waited}; an agent observed {record['word']}"
+    return f"no report came{waited}; an agent observed {record['detail']}"
 
 
 def _decision(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
@@ -380,7 +380,9 @@ def _after(reader: Reader, record: Mapping[str, Any], row: Row | None, operation
 
 
 def _looks(lines: Sequence[Mapping[str, Any]]) -> tuple[StuckObservation, ...]:
-    return tuple(StuckObservation(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.OBSERVED)
+    return tuple(
+        StuckObservation(line["at"], line["detail"]) for line in lines if line["trigger"] == Trigger.OBSERVED
+    )
 
 
 def span(seconds: float) -> str:

@@ -28,7 +28,7 @@ def _tables(plan: DryRun) -> None:
     fails = f", or {plan.failure_state} if it fails" if plan.failure_state else ""
     line(f"{' -> '.join(plan.states)}{fails}")
     rows = [
-        ("transition", f"{m.source} -> {m.target}", f"{m.trigger} {m.word} by {m.actor}") for m in plan.transitions
+        ("transition", f"{m.source} -> {m.target}", f"{m.trigger} {m.detail} by {m.actor}") for m in plan.transitions
     ]
     rows += [("claim", c.path, f"{c.change}, {c.mode}") for c in plan.claims]
     rows += [("order", o.verb, f"on lane {o.lane}, {o.members} member{'s' * (o.members != 1)}") for o in plan.orders]

@@ -49,7 +49,7 @@ LAST = 20
 def _what(line: JournalLine) -> str:
     """The trigger of a transition; drift is one without an operation."""
     drift = line.trigger == "observed" and line.operation is None and line.source != line.target
-    return f"{line.trigger} {line.word}".strip() + " (drift)" * drift
+    return f"{line.trigger} {line.detail}".strip() + " (drift)" * drift
 
 
 def reason(line: JournalLine) -> str:
@@ -76,7 +76,7 @@ LINES: Columns[JournalLine] = Columns(
     wide=(
         ("KIND", lambda line: line.kind),
         ("ACTOR", lambda line: line.actor),
-        ("REJECTIONS", lambda line: str(line.refused or "")),
+        ("REJECTIONS", lambda line: str(line.rejections or "")),
         ("OPERATION", lambda line: line.operation or ""),
         ("ORIGIN", lambda line: line.origin or ""),
         ("REQUEST", lambda line: line.request or ""),

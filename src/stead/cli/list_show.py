@@ -53,7 +53,7 @@ def show_list(
     place = client.journal_page(limit=1).end  # before the list is read, so that no change falls in between
     widths = write(listed(client, kind, below), columns, output, endless=watch)
     for event in client.events(after=place, path=below) if watch else ():
-        if event.kind == kind and not event.refused:
+        if event.kind == kind and not event.rejections:
             try:
                 now = client.resource(event.path)
             except NotFound:

@@ -454,13 +454,13 @@ class JournalLine(Struct, frozen=True, kw_only=True):
     principal: str
     actor: str
     trigger: str
-    word: str
+    detail: str
     """The action, or what was seen."""
     source: str
     target: str
     change: Mapping[str, Any]
     """Of spec and facts; for a refusal its reasons."""
-    refused: int
+    rejections: int
     """How often, where it is a refusal; 0 for a move."""
     operation: str | None = None
     origin: str | None = None
@@ -1021,7 +1021,7 @@ class PlannedTransition(Struct, frozen=True, kw_only=True):
     source: str
     target: str
     trigger: str
-    word: str
+    detail: str
     actor: str
 
 

@@ -49,7 +49,7 @@ class JournalNote:
     """What was said, for a line of the journal whose state stays as it is."""
 
     trigger: str
-    word: str
+    detail: str
     actor: str
     cancels: str = ""
     """The operation that is to be cancelled."""
@@ -110,13 +110,13 @@ def compile_decision(
         "state": after.state,
         "condition": encode_condition(after),
         "fence_delta": after.fence.counter - before.fence.counter,
-        "operation": _word(before.operation, after.operation),
-        "hidden": _word(before.hidden, after.hidden),
+        "operation": _operation_change(before.operation, after.operation),
+        "hidden": _operation_change(before.hidden, after.hidden),
         "new": new or None,
         "stop_timers": sorted(dropped),
         "resend": bool(decision.orders and decision.orders[-1].again),
         "journal_lines": lines,
-        "unchanged_lines": [] if note is None else [_line(before, note.trigger, note.word, note.actor, "was")],
+        "unchanged_lines": [] if note is None else [_line(before, note.trigger, note.detail, note.actor, "was")],
         "close_order": closes,
         "take_order": _taken(after) and not _taken(before),
         "claim": _claim(decision),
@@ -170,26 +170,26 @@ def _drifts(lifecycle: Lifecycle, after: Snapshot) -> bool:
 def _lines(before: Snapshot, decision: Decision, note: JournalNote | None, begins: bool) -> list[dict[str, Any]]:
     """What the journal tells: every transition, and lines whose state stays."""
     lines: list[dict[str, Any]] = [
-        {"trigger": m.trigger, "word": m.on, "actor": m.actor, "source": m.source, "target": m.target}
+        {"trigger": m.trigger, "detail": m.on, "actor": m.actor, "source": m.source, "target": m.target}
         for m in decision.transitions
     ]
     if note is not None and note.cancels:
-        lines.insert(0, _line(before, note.trigger, note.word, note.actor, _of(before, note.cancels) or "was"))
+        lines.insert(0, _line(before, note.trigger, note.detail, note.actor, _of(before, note.cancels) or "was"))
     elif note is not None and not lines and begins:
-        lines.append(_line(before, Trigger.REQUEST, note.word, note.actor, "new"))
+        lines.append(_line(before, Trigger.REQUEST, note.detail, note.actor, "new"))
     elif note is not None and not lines and decision.ended:
-        lines.append(_line(before, note.trigger, note.word, note.actor, "was"))
+        lines.append(_line(before, note.trigger, note.detail, note.actor, "was"))
     if lines:
         lines[-1]["last"] = True
     return lines
 
 
-def _line(before: Snapshot, trigger: str, word: str, actor: str, of: str) -> dict[str, Any]:
+def _line(before: Snapshot, trigger: str, detail: str, actor: str, of: str) -> dict[str, Any]:
     """A line that is no move."""
     state = before.state
     return {
         "trigger": trigger,
-        "word": word,
+        "detail": detail,
         "actor": actor,
         "source": state,
         "target": state,
@@ -225,7 +225,7 @@ def _claim(decision: Decision) -> str | None:
     return "hands" if ClaimChange.HAND_OVER in decision.claims and held else None
 
 
-def _word(before: Operation | None, after: Operation | None) -> str:
+def _operation_change(before: Operation | None, after: Operation | None) -> str:
     if after is None:
         return "none"
     return "same" if before is not None and before.id == after.id else "new"

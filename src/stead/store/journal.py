@@ -93,7 +93,7 @@ class Journal(StorePart):
     async def read_chain(self, after: int, limit: int, until: int = MAX_POSITION) -> list[ChainedLine]:
         """Lines from after a position on; some more than the limit where there are two at the last position."""
         rows = await self._sql.fetch("read_chain", after, limit, until)
-        return [ChainedLine(r["position"], r["text"], r["hash"], r["refused"]) for r in rows]
+        return [ChainedLine(r["position"], r["text"], r["hash"], r["rejections"]) for r in rows]
 
     async def last_position_before(self, at: datetime) -> int:
         """The last position of lines from before a time."""

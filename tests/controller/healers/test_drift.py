@@ -43,7 +43,7 @@ async def test_a_vm_that_was_stopped_by_hand(migrated: str, nats_server: Nats, c
         assert await heal() == 1
         assert await state(one) == "Suspended"
         await one.store.journal.number()
-        lines = [(x["trigger"], x["word"], x["actor"], x["target"]) for x in await one.store.journal.read(0)]
+        lines = [(x["trigger"], x["detail"], x["actor"], x["target"]) for x in await one.store.journal.read(0)]
         assert lines[2:] == [("observed", "Suspended", "agent", "Suspended")]
 
 

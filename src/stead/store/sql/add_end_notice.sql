@@ -17,7 +17,7 @@ WITH it AS (
       FROM fired JOIN it ON it.path = fired.lease
     RETURNING lease, says
 )
-INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change)
+INSERT INTO journal (path, kind, principal, actor, trigger, detail, source, target, change)
 SELECT it.path, it.kind, 'clock', 'clock', 'next', 'before_end_lease', it.state, it.state, jsonb_build_object('notice', told.says)
   FROM told JOIN it ON it.path = told.lease
 RETURNING path

@@ -2,10 +2,10 @@
 WITH fresh AS (
         SELECT at, id, position,
                journal_chain(hash, journal_text(
-                   position, at, path, kind, operation, principal, actor, trigger, word, source, target, change, refused,
+                   position, at, path, kind, operation, principal, actor, trigger, detail, source, target, change, rejections,
                    origin, request)) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) AS hash
-          FROM (SELECT j.at, j.id, j.position, j.path, j.kind, j.operation, j.principal, j.actor, j.trigger, j.word,
-                       j.source, j.target, j.change, j.refused, j.origin, j.request, h.hash
+          FROM (SELECT j.at, j.id, j.position, j.path, j.kind, j.operation, j.principal, j.actor, j.trigger, j.detail,
+                       j.source, j.target, j.change, j.rejections, j.origin, j.request, h.hash
                   FROM journal_head h, cell c, journal j
                  WHERE j.position > h.position AND j.position <= c.last_position ORDER BY j.position LIMIT $1) missing
      ),

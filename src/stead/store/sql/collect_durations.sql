@@ -12,10 +12,10 @@ WITH mine AS (SELECT position FROM durations_follower FOR UPDATE SKIP LOCKED),
      reached AS (UPDATE durations_follower f SET position = p.upto FROM part p),
      well AS (SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS w (kind, action, state, target)),
      ended AS (
-        SELECT j.id, j.at, j.path, j.operation, j.kind, j.word AS action, w.state
-          FROM part p, journal j JOIN well w ON w.kind = j.kind AND w.action = j.word
+        SELECT j.id, j.at, j.path, j.operation, j.kind, j.detail AS action, w.state
+          FROM part p, journal j JOIN well w ON w.kind = j.kind AND w.action = j.detail
                AND CASE WHEN w.state = '' THEN j.trigger = 'succeeded' ELSE w.state = j.source AND w.target = j.target END
-         WHERE j.position > p.after AND j.position <= p.upto AND j.operation IS NOT NULL AND j.refused = 0
+         WHERE j.position > p.after AND j.position <= p.upto AND j.operation IS NOT NULL AND j.rejections = 0
            AND j.trigger IN ('succeeded', 'started', 'next', 'children')
      ),
      took AS (
@@ -25,7 +25,7 @@ WITH mine AS (SELECT position FROM durations_follower FOR UPDATE SKIP LOCKED),
                LATERAL (SELECT b.at FROM journal b
                          WHERE b.path = e.path AND b.at <= e.at AND b.at > e.at - interval '2 days' AND b.id < e.id
                            AND b.operation = e.operation
-                           AND CASE WHEN e.state = '' THEN b.trigger = 'request' AND b.word = e.action
+                           AND CASE WHEN e.state = '' THEN b.trigger = 'request' AND b.detail = e.action
                                     ELSE b.target = e.state AND b.source <> b.target END
                          ORDER BY b.at DESC LIMIT 1) began
      )

@@ -1,7 +1,7 @@
 -- What was settled since $3 without a report: by what an agent observed, or as unknown. The latest first; at most $1, on
 -- the path $2 and below it, from before ($4, $5) on. Only where no other operation has done anything there since, and where
 -- what was asked for was not done.
-SELECT j.at, j.id, j.path, j.kind, j.operation, j.actor, j.trigger, j.word, j.source, j.target, j.change,
+SELECT j.at, j.id, j.path, j.kind, j.operation, j.actor, j.trigger, j.detail, j.source, j.target, j.change,
        e.action, e.principal, e.created_at, e.path AS asked, e.ended_at IS NOT NULL AS ended,
        CASE WHEN e.path = j.path THEN nullif(e.outcome, '') ELSE coalesce(m.outcome, 'succeeded') END AS outcome
   FROM journal j
@@ -17,6 +17,6 @@ SELECT j.at, j.id, j.path, j.kind, j.operation, j.actor, j.trigger, j.word, j.so
    AND j.operation IS DISTINCT FROM r.operation AND j.operation IS DISTINCT FROM r.hidden
    AND coalesce(CASE WHEN e.path = j.path THEN e.outcome ELSE coalesce(m.outcome, 'succeeded') END, '') <> 'succeeded'
    AND NOT EXISTS (SELECT FROM journal n
-                    WHERE n.path = j.path AND n.at >= j.at AND n.id > j.id AND n.refused = 0
+                    WHERE n.path = j.path AND n.at >= j.at AND n.id > j.id AND n.rejections = 0
                       AND (n.operation <> j.operation OR (n.operation = j.operation AND n.trigger IN ('observed', 'timed_out'))))
  ORDER BY j.at DESC, j.id DESC LIMIT $1

@@ -5,7 +5,7 @@ SELECT lines.path, lines.kind, lines.begun, lines.last, lines.origin, lines.phas
   FROM (SELECT path, min(kind) AS kind, min(at) AS begun, max(at) AS last, (array_agg(source ORDER BY id))[1] AS origin,
                jsonb_agg(jsonb_build_array(target, at) ORDER BY id) FILTER (WHERE source <> target) AS phases
           FROM journal
-         WHERE operation = $1 AND at >= $2 AND at <= $3 AND refused = 0
+         WHERE operation = $1 AND at >= $2 AND at <= $3 AND rejections = 0
            AND (path = $4::text OR (path > $4 || '/' AND path < $4 || '0'))
          GROUP BY path) lines
   LEFT JOIN operation_members m ON m.operation = $1 AND m.path = lines.path

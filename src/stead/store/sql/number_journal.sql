@@ -5,17 +5,17 @@ WITH last AS (SELECT c.last_position, h.hash FROM cell c, journal_head h),
      fresh AS (
         SELECT at, id, last_position + n AS position,
                journal_chain(hash, journal_text(
-                   last_position + n, at, path, kind, operation, principal, actor, trigger, word, source, target, change,
-                   refused, origin, request)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS hash
+                   last_position + n, at, path, kind, operation, principal, actor, trigger, detail, source, target, change,
+                   rejections, origin, request)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS hash
           FROM (SELECT unnumbered.*, row_number() OVER (ORDER BY id) AS n
-                  FROM (SELECT at, id, path, kind, operation, principal, actor, trigger, word, source, target, change, refused,
+                  FROM (SELECT at, id, path, kind, operation, principal, actor, trigger, detail, source, target, change, rejections,
                                origin, request
                           FROM journal WHERE position IS NULL ORDER BY id LIMIT $1) unnumbered) counted, last
      ),
      numbered AS (
         UPDATE journal SET position = fresh.position, hash = fresh.hash
           FROM fresh WHERE journal.at = fresh.at AND journal.id = fresh.id
-        RETURNING path, kind, source, target, refused
+        RETURNING path, kind, source, target, rejections
      ),
      head AS (
         UPDATE journal_head h SET position = f.position, hash = f.hash
@@ -23,7 +23,7 @@ WITH last AS (SELECT c.last_position, h.hash FROM cell c, journal_head h),
      ),
      alike AS (
         SELECT regexp_replace(path, '/[^/]+$', '') AS parent, kind, source, target, count(*) AS moves
-          FROM numbered WHERE source <> target AND refused = 0 GROUP BY 1, 2, 3, 4
+          FROM numbered WHERE source <> target AND rejections = 0 GROUP BY 1, 2, 3, 4
      ),
      changed AS (
         SELECT above, kind, state, sum(delta) AS delta

@@ -6,7 +6,7 @@
 WITH since AS (
     SELECT extract(epoch FROM now() - coalesce(max(at), now() - interval '10 years')) AS seconds FROM journal
 ), told AS (
-    INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change)
+    INSERT INTO journal (path, kind, principal, actor, trigger, detail, source, target, change)
     VALUES ('/', 'cell', 'operator', 'admin', 'access', 'raise', '', '', '{}')
 )
 UPDATE cell

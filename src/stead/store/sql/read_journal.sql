@@ -1,11 +1,11 @@
 -- The journal from a position on, optionally of one path and all below it: so many lines, and so many bytes of what
 -- changed with the line that goes beyond, each with how many there were before they were counted in bytes.
-SELECT position, at, path, kind, operation, principal, actor, trigger, word, source, target, change, refused, origin, request,
+SELECT position, at, path, kind, operation, principal, actor, trigger, detail, source, target, change, rejections, origin, request,
        found
   FROM (SELECT l.*, count(*) OVER () AS found,
                sum(octet_length(l.change::text)) OVER (ORDER BY l.position) - octet_length(l.change::text) AS before
-          FROM (SELECT position, at, path, kind, operation, principal, actor, trigger, word, source, target, change,
-                       refused, origin, request
+          FROM (SELECT position, at, path, kind, operation, principal, actor, trigger, detail, source, target, change,
+                       rejections, origin, request
                   FROM journal
                  WHERE position > $1
                    AND ($2::text IS NULL OR path = $2

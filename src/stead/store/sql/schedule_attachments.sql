@@ -5,7 +5,7 @@ WITH mine AS (SELECT position FROM attachments_follower FOR UPDATE SKIP LOCKED),
      moved AS (
         SELECT DISTINCT j.path FROM journal j, part p
          WHERE j.position > p.after AND j.position <= p.upto AND j.kind = 'machine' AND j.source <> j.target
-           AND j.target IN ('DELETED', 'HALTED', 'DESTROYED') AND j.refused = 0
+           AND j.target IN ('DELETED', 'HALTED', 'DESTROYED') AND j.rejections = 0
      ),
      noted AS (
         INSERT INTO attachments (machine) SELECT path FROM moved ORDER BY path

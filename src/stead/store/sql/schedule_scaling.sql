@@ -4,7 +4,7 @@ WITH mine AS (SELECT position FROM scaling_follower FOR UPDATE SKIP LOCKED),
      part AS (SELECT m.position AS after, least(c.last_position, m.position + $1) AS upto FROM mine m, cell c),
      moved AS (
         SELECT DISTINCT j.path, j.kind FROM journal j, part p
-         WHERE j.position > p.after AND j.position <= p.upto AND j.source <> j.target AND j.refused = 0
+         WHERE j.position > p.after AND j.position <= p.upto AND j.source <> j.target AND j.rejections = 0
            AND j.kind IN ('appinst', 'clusterinst', 'cloudlet')
      ),
      at AS (

@@ -9,11 +9,11 @@ CREATE TABLE journal (
     principal text NOT NULL DEFAULT '',
     actor     text NOT NULL,
     trigger   text NOT NULL,
-    word      text NOT NULL,                      -- the action, or what was seen
+    detail      text NOT NULL,                      -- the action, or what was seen
     source    text NOT NULL,
     target    text NOT NULL,
     change    jsonb NOT NULL DEFAULT '{}',        -- of spec and facts; for a refusal its reasons
-    refused   integer NOT NULL DEFAULT 0,         -- how often, where it is a refusal
+    rejections   integer NOT NULL DEFAULT 0,         -- how often, where it is a refusal
     origin    text DEFAULT nullif(current_setting('stead.origin', true), ''),    -- the address that a request came from
     request   text DEFAULT nullif(current_setting('stead.request', true), ''),   -- the request's id
     hash      bytea,                              -- of the line before and of this one: see journal_text

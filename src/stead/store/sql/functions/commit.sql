@@ -259,17 +259,17 @@ BEGIN
     END IF;
 
     -- The journal.
-    INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change, origin, request)
+    INSERT INTO journal (path, kind, operation, principal, actor, trigger, detail, source, target, change, origin, request)
     SELECT w.path, x.kind,
            CASE l.of WHEN 'none' THEN NULL WHEN 'was' THEN coalesce(w.hidden, w.operation)
                      WHEN 'hidden' THEN w.hidden WHEN 'operation' THEN w.operation
                      WHEN 'new' THEN x.new ELSE coalesce(w.now_op, w.operation, (x.start_operation ->> 'id')::uuid) END,
-           x.principal, l.actor, l.trigger, l.word, l.source, l.target,
+           x.principal, l.actor, l.trigger, l.detail, l.source, l.target,
            CASE WHEN l.last THEN coalesce(w.told, '{}') ELSE '{}' END, l.origin, l.request
       FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t,
            LATERAL jsonb_to_recordset(CASE WHEN jsonb_array_length(x.journal_lines) > 0 OR w.told IS NULL THEN x.journal_lines
                                            ELSE x.unchanged_lines END)
-               AS l (trigger text, word text, actor text, source text, target text, "of" text, last boolean, origin text,
+               AS l (trigger text, detail text, actor text, source text, target text, "of" text, last boolean, origin text,
                      request text);
 
     -- What went wrong on the way is kept: what is undone ends well, and yet somebody wants to know why.

@@ -5,7 +5,7 @@ RETURNS TABLE (path text, kind text, state text, members bigint) LANGUAGE sql ST
     SELECT above COLLATE "C", j.kind, d.state, sum(d.members)::bigint
       FROM journal j, unnest(ancestors_of(j.path)) above,
            unnest(ARRAY[j.source, j.target], ARRAY[-1, 1]) AS d (state, members)
-     WHERE j.position IS NULL AND j.refused = 0 AND j.source <> j.target AND j.path >= first AND j.path < last
+     WHERE j.position IS NULL AND j.rejections = 0 AND j.source <> j.target AND j.path >= first AND j.path < last
        AND above <> '/' AND d.state <> ''
      GROUP BY above, j.kind, d.state
 $$;

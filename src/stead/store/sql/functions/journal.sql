@@ -3,16 +3,16 @@
 -- add to lines goes in where it is not null, as the last two here.
 
 CREATE OR REPLACE FUNCTION journal_text(
-    place bigint, at timestamptz, path text, kind text, operation uuid, principal text, actor text, trigger text, word text,
-    source text, target text, change jsonb, refused integer, origin text, request text
+    place bigint, at timestamptz, path text, kind text, operation uuid, principal text, actor text, trigger text, detail text,
+    source text, target text, change jsonb, rejections integer, origin text, request text
 ) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT '{"position": ' || place || ', "at": "' || to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
         || '", "path": ' || to_json(path) || ', "kind": ' || to_json(kind)
         || ', "operation": ' || CASE WHEN operation IS NULL THEN 'null' ELSE '"' || operation || '"' END
         || ', "principal": ' || to_json(principal) || ', "actor": ' || to_json(actor) || ', "trigger": ' || to_json(trigger)
-        || ', "word": ' || to_json(word) || ', "source": ' || to_json(source) || ', "target": ' || to_json(target)
-        || ', "change": ' || change || ', "refused": '
-        || CASE WHEN refused > 0 THEN 'true' ELSE 'false' END  -- how often is counted later on
+        || ', "detail": ' || to_json(detail) || ', "source": ' || to_json(source) || ', "target": ' || to_json(target)
+        || ', "change": ' || change || ', "rejected": '
+        || CASE WHEN rejections > 0 THEN 'true' ELSE 'false' END  -- how often is counted later on
         || CASE WHEN origin IS NULL THEN '' ELSE ', "origin": ' || to_json(origin) END
         || CASE WHEN request IS NULL THEN '' ELSE ', "request": ' || to_json(request) END || '}'
 $$;
@@ -34,7 +34,7 @@ CREATE OR REPLACE AGGREGATE journal_chain(first bytea, line text) (SFUNC = journ
 CREATE OR REPLACE FUNCTION record_access_change(
     subject_kind text, event_name text, acting_principal text, details jsonb, at_path text DEFAULT '/'
 ) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change)
+    INSERT INTO journal (path, kind, principal, actor, trigger, detail, source, target, change)
     VALUES (at_path, subject_kind, acting_principal, 'admin', 'access', event_name, '', '', details)
 $$;
 

@@ -160,7 +160,7 @@ BEGIN
     INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
     SELECT for_reservation, 'reservation', 'pending', f, l, gen_random_uuid(), spec_, f
       FROM (SELECT (extract(epoch FROM at) * 1000)::bigint AS f) first;
-    INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
+    INSERT INTO journal (path, kind, operation, principal, actor, trigger, detail, source, target, change)
     SELECT for_reservation, 'reservation', r.operation, 'controller', 'controller', 'next', 'book', '', 'pending',
            jsonb_build_object('spec', spec_)
       FROM resources r WHERE r.path = lease;
@@ -301,7 +301,7 @@ BEGIN
         IF r.state IN ('pending', 'error') AND r.spec <> spec_ THEN  -- nobody has it
             UPDATE resources SET spec = spec_, revision = fence + 1, fence = fence + 1, version = version + 1
              WHERE id = r.id;
-            INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
+            INSERT INTO journal (path, kind, operation, principal, actor, trigger, detail, source, target, change)
             SELECT r.path, 'reservation', l.operation, 'controller', 'controller', 'next', 'book', r.state, r.state,
                    jsonb_build_object('spec', spec_)
               FROM resources l WHERE l.path = of_lease;
@@ -378,7 +378,7 @@ BEGIN
     IF EXISTS (SELECT FROM list_lease_reservations(of_lease) WHERE state = 'error') THEN
         RETURN;
     END IF;
-    INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)
+    INSERT INTO journal (path, kind, principal, actor, trigger, detail, source, target)
     SELECT path, kind, 'controller', 'controller', 'failed', 'follow', state, 'error'
       FROM list_lease_reservations(of_lease) WHERE state IN ('pending', 'active');
     UPDATE resources SET state = 'error', fence = fence + 1, version = version + 1, observe_at = NULL, changed_at = now()
@@ -389,7 +389,7 @@ CREATE OR REPLACE FUNCTION delete_lease_parts(of_lease text) RETURNS void LANGUA
     DELETE FROM allocations WHERE reservation IN (SELECT path FROM list_lease_reservations(of_lease));
     DELETE FROM reservation_flags WHERE reservation IN (SELECT path FROM list_lease_reservations(of_lease));
     DELETE FROM lease_events WHERE lease = of_lease;
-    INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)
+    INSERT INTO journal (path, kind, principal, actor, trigger, detail, source, target)
     SELECT path, kind, 'controller', 'controller', 'next', 'forget', state, '' FROM list_lease_reservations(of_lease);
     DELETE FROM resources WHERE id IN (SELECT id FROM list_lease_reservations(of_lease));
 $$;

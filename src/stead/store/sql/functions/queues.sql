@@ -51,7 +51,7 @@ END $$;
 CREATE OR REPLACE FUNCTION record_queued(
     waiting queued, acting_principal text, as_actor text, trigger_name text, details jsonb
 ) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change, refused)
+    INSERT INTO journal (path, kind, operation, principal, actor, trigger, detail, source, target, change, rejections)
     SELECT waiting.path, waiting.kind, waiting.operation, acting_principal, as_actor, trigger_name, waiting.action, coalesce(r.state, ''),
            coalesce(r.state, ''), jsonb_build_object('queue', waiting.queue) || details, (trigger_name = 'rejected')::int
       FROM (SELECT) one LEFT JOIN resources r ON r.path = waiting.path

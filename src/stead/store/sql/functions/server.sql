@@ -16,7 +16,7 @@ BEGIN
         UPDATE cell SET incarnation = incarnation + 1, server = here WHERE server NOT IN ('', here);
         IF FOUND THEN
             PERFORM setval('orders_id_seq', (SELECT last_value FROM orders_id_seq) + 1000000);
-            INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change)
+            INSERT INTO journal (path, kind, principal, actor, trigger, detail, source, target, change)
             VALUES ('/', 'cell', 'controller', 'controller', 'access', 'raise', '', '', jsonb_build_object('server', here));
         END IF;
         UPDATE cell SET server = here WHERE server = '';

@@ -30,7 +30,7 @@ BEGIN
     ), unwaited AS (
         DELETE FROM operation_waits q USING over WHERE q.operation = over.id
     ), told AS (
-        INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
+        INSERT INTO journal (path, kind, operation, principal, actor, trigger, detail, source, target, change)
         SELECT over.path, over.kind, over.id, acting_principal, 'controller', 'children', over.action, r.state, r.state,
                jsonb_build_object('outcome', over.outcome, 'place', over.request -> 'place')
           FROM over JOIN resources r ON r.path = over.path
@@ -57,7 +57,7 @@ BEGIN
     END IF;
     INSERT INTO expansions (operation, path, member, after, request) VALUES (op, this.path, '', '', '{"cancels": true}')
     ON CONFLICT (operation) DO UPDATE SET after = '', request = EXCLUDED.request, turn = expansions.turn + 1, at = now();
-    INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
+    INSERT INTO journal (path, kind, operation, principal, actor, trigger, detail, source, target, change)
     SELECT this.path, this.kind, op, acting_principal, as_actor, 'cancel', this.action, r.state, r.state, '{}'
       FROM resources r WHERE r.path = this.path;
     RETURN true;

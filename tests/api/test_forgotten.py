@@ -39,7 +39,7 @@ def test_an_operation_that_is_forgotten_and_its_key(cell: Cell, web: httpx.Clien
     cell.settle(path)
     assert web.get(f"/v1/operations/{id}").json()["outcome"] == "succeeded"
     assert suspend().json()["operation"]["id"] == id  # the same request, and so the same answer
-    cell.run(aged(cell, id))
+    cell.run(aged(cell, id.rpartition("/")[2]))
     cell.run(PartitionReconciler(cell.store, RETENTION)())
     problem(web.get(f"/v1/operations/{id}"), 404, "not-found")
     problem(web.post(f"/v1/operations/{id}/retry"), 404, "not-found")

@@ -53,7 +53,7 @@ def test_group_action_leaves_out_member_that_another_operation_holds(
     assert states(cell, path) == {"front/1": moving, "front/2": "Rebooting", "front/3": moving}
     ((left, says),) = skipped(web, operation).items()
     assert left == f"{path}/front/2"
-    assert says.startswith("reboot by bob is under way since ")
+    assert says.startswith("reboot by bob is in progress since ")
     assert says.endswith(f"(operation {reboot})")
     for name in ("1", "3"):
         cell.settle(f"{path}/front/{name}")
@@ -83,7 +83,7 @@ def test_group_action_leaves_out_subgroup_that_another_operation_holds(
     says = skipped(web, operation)
     assert set(says) == {f"{path}/front/{n}" for n in (1, 2, 3)}
     assert all(text.endswith(f"(operation {scale})") for text in says.values())
-    assert all(f"scale-out by ann is under way on {path}/front since " in text for text in says.values())
+    assert all(f"scale-out by ann is in progress on {path}/front since " in text for text in says.values())
     cell.settle(f"{path}/back/1")
     cell.settle(f"{path}/front/3")
     for id in (operation, scale):

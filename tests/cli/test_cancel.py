@@ -14,7 +14,7 @@ from tests.api.cell import Cell
 from tests.cli.remote import COMMAND, Stead, process, until
 from tests.cli.test_operation import begin
 
-NEVER = "00000000-0000-0000-0000-000000000000"
+NEVER = "shop/00000000-0000-0000-0000-000000000000"
 
 
 def suspending(cell: Cell, stead: Stead, path: str) -> str:
@@ -68,7 +68,9 @@ def test_a_cancel_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:
         "  state: Running",
     ]
     assert stead("operation", "cancel", NEVER).code == Code.NOT_FOUND
-    assert stead("operation", "cancel", "nonsense").code == Code.USAGE
+    for wrong in ("nonsense", NEVER.removeprefix("shop/")):
+        answer = stead("operation", "cancel", wrong)
+        assert (answer.code, "NAMESPACE/UUID" in answer.err) == (Code.USAGE, True)
 
 
 def test_what_could_not_be_undone_is_a_failure(cell: Cell, ns: str, stead: Stead) -> None:

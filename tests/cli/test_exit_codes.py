@@ -11,6 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from stead.application.names import operation_id
 from stead.catalog import KINDS
 from stead.cli import progress
 from stead.cli.output import Code
@@ -40,7 +41,7 @@ def ended(cell: Cell, outcome: str, kind: str = "mci", action: str = "suspend", 
             await cell._hand.execute(MEMBER, id, f"{path}/g/{number}", how, f"{action} cannot start in Failed")
 
     cell.run(insert())
-    return str(id)
+    return operation_id(path, id)
 
 
 def test_every_command_that_waits_ends_through_the_function_that_judges() -> None:

@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 import typer
 
+from stead.application.names import uuid_of
 from stead.build import Authenticator
 from stead.catalog import KINDS
 from stead.cli.main import app
@@ -281,7 +281,7 @@ def test_a_node_shows_its_machines_and_how_far_its_maintenance_is(
     refused = stead("node", "decommission", node)
     assert (refused.code, "[not-empty]" in refused.err) == (Code.REJECTED, True)
     operation = stead("node", "maintain", node, "--detach", "-o", "name").out.strip()
-    cell.run(cell.store.operations.set_message(UUID(operation), "1 machine still on it"))
+    cell.run(cell.store.operations.set_message(uuid_of(operation), "1 machine still on it"))
     told = stead("node", "show", node)
     assert ["message", "1", "machine", "still", "on", "it"] in told.rows
     assert told.rows[-1] == [f"/{machine}", "RUNNING", "n1"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from uuid import uuid4
 
+from stead.application.names import operation_id
 from stead.catalog import KINDS
 from stead.cli.output import Code
 from tests.api.cell import INFRASTRUCTURE, Cell
@@ -25,7 +26,7 @@ def undone(cell: Cell, kind: str, action: str) -> str:
         await cell._hand.execute(INSERT, id, path, kind, action)
 
     cell.run(insert())
-    return str(id)
+    return operation_id(path, id)
 
 
 def test_rollback_that_was_asked_for_is_success_for_every_kind(cell: Cell, stead: Stead) -> None:

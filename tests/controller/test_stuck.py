@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from stead.application.names import operation_id
 from stead.application.reader import Reader
 from stead.application.stuck import Stuck, span, stuck
 from stead.catalog import KINDS
@@ -114,12 +115,17 @@ def codes(found: Stuck) -> list[str]:
 async def test_a_machine_that_gets_no_answer_at_all_is_returned_to_where_it_was(migrated: str) -> None:
     async with night(migrated) as n:
         await n.c.make(MACHINE, "deploy", "machine", lane="libvirt.dc")
-        stop = await n.c.begin(MACHINE, "stop", "machine")
+        stop = operation_id(MACHINE, await n.c.begin(MACHINE, "stop", "machine"))
         await n.take(MACHINE)
         assert await n.stuck() == []
         await n.later(40)  # whoever took the order is not heard of
         found = await n.one()
-        assert (found.path, found.state, found.action, found.operation) == (MACHINE, "STOPPING", "stop", stop)
+        assert (found.path, found.state, found.action, found.operation) == (
+            MACHINE,
+            "STOPPING",
+            "stop",
+            operation_id(MACHINE, stop),
+        )
         assert (found.phase, codes(found), found.outcome) == ("probing", ["probing"], None)
         assert "nobody has taken the order to look at it" in found.causes[0].message
         assert [step.kind for step in found.steps] == ["agent", "wait", "cancel"]
@@ -136,7 +142,7 @@ async def test_a_machine_that_gets_no_answer_at_all_is_returned_to_where_it_was(
         assert "no agent could observe it" in found.causes[0].message
         assert found.resolution == "returned to RUNNING, from STOPPING; for it, stop ended unknown"
         steps = {step.kind: step for step in found.steps}
-        assert steps["retry"].operation == stop
+        assert steps["retry"].operation == operation_id(MACHINE, stop)
         assert {"stop", "pause", "destroy"} <= set(steps["ask"].actions)
 
 
@@ -242,7 +248,7 @@ async def test_hidden_work_is_judged_from_when_it_began(migrated: str) -> None:
         shown = await n.view.resource(MACHINE)
         assert shown is not None
         assert shown.hidden is not None
-        assert shown.hidden.id == id
+        assert shown.hidden.id == operation_id(MACHINE, id)
         assert shown.hidden.elapsed is not None
         assert shown.hidden.elapsed.since.timestamp() == pytest.approx(n.now(), abs=30)
         assert shown.hidden.elapsed.limit == KINDS["machine"].pace.unseen_work

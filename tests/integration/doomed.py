@@ -217,7 +217,7 @@ async def be_controller(what: Mapping[str, Any], line: Line) -> None:
             )
             ann = Authorized.of_record("ann", Actor.USER, request.action)
             answer = await engine.controller.admission.admit(request, ann)
-            line.say({"answer": {"kind": type(answer).__name__, **asdict(answer)}})
+            line.say({"answer": {**asdict(answer), "kind": type(answer).__name__}})
 
         for healer in engine.controller.healers:
             healer.every = SELDOM.get(healer.name, healer.every)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 import pytest
 
+from stead.application.names import uuid_of
 from stead.application.reader import Reader
 from tests.leases.lab import Lab, terms
 
@@ -32,7 +31,7 @@ async def test_reservation_that_failed_says_why_wherever_it_is_shown(lab: Lab, a
     operations = (await view.operations("/lab", None, None, 100)).items
     (failed,) = [one for one in operations if one.outcome == "failed"]
     assert (failed.action, failed.message) == (action, lease.failure)
-    (member,) = (await view.members(UUID(failed.id), "", 10)).items
+    (member,) = (await view.members(uuid_of(failed.id), "", 10)).items
     assert (member.path, member.outcome, member.message) == (PART, "failed", why)
     lines, _ = await view.journal(0, PART, 100)
     assert [line.change["error"] for line in lines if line.target == "error"] == [why]

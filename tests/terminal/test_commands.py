@@ -55,7 +55,7 @@ def test_commands_of_family_draw_progress_and_end_well(terminal: PseudoTerminal,
         assert typed.code == 0, typed.text
         assert typed.drew(PROGRESS), typed.erased
         assert re.fullmatch(r"\S+ of /\S+: operation \S+", typed.lines[0])
-        assert re.fullmatch(r"\S+ of /\S+: done", typed.lines[1])
+        assert re.fullmatch(r"\S+ of /\S+: succeeded", typed.lines[1])
         assert typed.lines[2].split() == ["OPERATION", "ACTION", "PATH", "OUTCOME"]
         assert len(typed.lines) == 4
 
@@ -63,12 +63,12 @@ def test_commands_of_family_draw_progress_and_end_well(terminal: PseudoTerminal,
 def test_deploy_asks_in_a_terminal_and_then_draws_progress(terminal: PseudoTerminal) -> None:
     assert terminal.type("stead system create shop/shop --lane local.one").code == 0
     terminal.start("stead system deploy shop/shop -f site.yaml")
-    terminal.until(r"Is that as wanted\? \[y/N\]:")
+    terminal.until(r"Deploy this\? \[y/N\]:")
     terminal.answer("y")
     typed = terminal.end()
     assert typed.code == 0, typed.text
     assert typed.drew(PROGRESS)
-    assert "deploy of /shop/shop: done" in typed.lines
+    assert "deploy of /shop/shop: succeeded" in typed.lines
 
 
 def interrupt(terminal: PseudoTerminal, command: str, progress: str) -> str:
@@ -99,7 +99,7 @@ def test_ctrl_c_leaves_operation_running_and_says_how_to_follow_it(dev: Trial, t
         signal_process(agent, signal.SIGCONT)
     typed = terminal.end()
     assert typed.code == 0, typed.text
-    assert typed.lines[0] == "suspend of /shop/slow/front/1: done"
+    assert typed.lines[0] == "suspend of /shop/slow/front/1: succeeded"
 
 
 @pytest.mark.long
@@ -127,7 +127,7 @@ def test_server_killed_during_progress_is_waited_for(dev: Trial, terminal: Pseud
         signal_process(agent, signal.SIGCONT)
     typed = terminal.end()
     assert typed.code == 0, typed.text
-    assert "suspend of /shop/slow/front/2: done" in typed.lines
+    assert "suspend of /shop/slow/front/2: succeeded" in typed.lines
 
 
 def test_ctrl_c_while_watching_ends_the_command_quietly(terminal: PseudoTerminal) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import Annotated
 
@@ -41,8 +42,22 @@ MEMBERS: Columns[OperationMember] = Columns(
     name=lambda member: member.path,
 )
 
+
+def _operation_id(id: str) -> str:
+    if not re.fullmatch(r"[^/]+/[0-9a-f-]{36}", id):
+        raise typer.BadParameter(f"{id}: not the id of an operation. An id is NAMESPACE/UUID: stead operation list")
+    return id
+
+
 Id = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of an operation.", autocompletion=_complete, show_default=False)
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="Id of an operation: NAMESPACE/UUID.",
+        autocompletion=_complete,
+        callback=_operation_id,
+        show_default=False,
+    ),
 ]
 
 

@@ -232,7 +232,8 @@ def _says(refusal: Rejection, told: TransitionInput, held: Mapping[str, Holder] 
     if holder is None or refusal.holder is None:
         return refusal.reasons[0].message
     where = "" if holder.path == told.path else f" on {holder.path}"
-    return f"{holder.action} by {holder.by} is under way{where} since {holder.since} (operation {holder.operation})"
+    operation = f"{holder.path.split('/')[1]}/{holder.operation}"
+    return f"{holder.action} by {holder.by} is in progress{where} since {holder.since} (operation {operation})"
 
 
 def _request(operation: str, asking: Mapping[str, Any]) -> Request:

@@ -124,7 +124,7 @@ async def test_a_machine_that_gets_no_answer_at_all_is_returned_to_where_it_was(
             MACHINE,
             "STOPPING",
             "stop",
-            operation_id(MACHINE, stop),
+            stop,
         )
         assert (found.phase, codes(found), found.outcome) == ("probing", ["probing"], None)
         assert "nobody has taken the order to look at it" in found.causes[0].message
@@ -142,7 +142,7 @@ async def test_a_machine_that_gets_no_answer_at_all_is_returned_to_where_it_was(
         assert "no agent could observe it" in found.causes[0].message
         assert found.resolution == "returned to RUNNING, from STOPPING; for it, stop ended unknown"
         steps = {step.kind: step for step in found.steps}
-        assert steps["retry"].operation == operation_id(MACHINE, stop)
+        assert steps["retry"].operation == stop
         assert {"stop", "pause", "destroy"} <= set(steps["ask"].actions)
 
 

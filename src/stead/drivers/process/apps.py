@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
-import msgspec
-
-from stead.drivers.base import (
-    TRANSITIONAL,
-    FoundObject,
-    LogTail,
-    Member,
-    ObservedObject,
-    PermanentError,
-    Result,
-    RetryableError,
-)
+from stead.drivers.base import TRANSITIONAL, Member, PermanentError, Result, RetryableError
 from stead.drivers.process import spec
-from stead.drivers.process.folders import OTHER_SPEC, REMOVED, App, Cluster, Wanted, identity, is_it
-from stead.drivers.process.leading import Leader
-from stead.drivers.process.machine import Machine
-from stead.drivers.process.runner import READY, Frame, Runner, Sight
+from stead.drivers.process.folders import OTHER_SPEC, REMOVED, App, Cluster, Wanted, identity
+from stead.drivers.process.resources import SinglePrograms
+from stead.drivers.process.runner import READY, Frame, Sight
 from stead.drivers.process.users import User, marked
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 KIND = "appinst"
 
 
-class Apps:
+class Apps(SinglePrograms):
     """Those on this machine."""
 
-    def __init__(self, machine: Machine, runner: Runner) -> None:
-        self._machine = machine
-        self._runner = runner
-        self._leader = Leader(machine, runner)
-        self._root = machine.root
+    kind = KIND
 
     def make(self, verb: str, member: Member, order: str, until: float) -> Result:
         """Create, update and restore: it runs afterwards, as the spec says, or is on its way to that."""
@@ -62,71 +47,6 @@ class Apps:
         if sight.state == BROKEN:
             return Result(path=member.path, ok=False, facts=facts, error=sight.error)
         return Result(path=member.path, ok=True, pending="" if sight.state == READY else READY, facts=facts)
-
-    def delete(self, member: Member, until: float) -> Result:
-        """Stop it and remove what is left; its keeper ends it, however long it may take."""
-        place = self._root.app(member.path)
-        with self._root.hold("app", member.path, until):
-            there = place.wanted()
-            if there is None or not is_it(place, there, member):
-                self._root.spend(member.token)
-                return Result(path=member.path, ok=True)
-            facts = {"id": identity(place, there.token)}
-            self._root.spend(there.token)
-            if not there.absent:
-                there = msgspec.structs.replace(there, absent=True)
-                place.write(there)
-            while True:
-                if self._finish(place, there):
-                    return Result(path=member.path, ok=True, facts=facts)
-                self._runner.heed(place)
-                if time.monotonic() > until:
-                    return Result(path=member.path, ok=True, pending=ABSENT, facts=facts)
-                time.sleep(self._runner.pause)
-
-    def observe(self, member: Member, view: object = None) -> ObservedObject:
-        """How it is, seen anew or in a view of all."""
-        place = self._root.app(member.path)
-        there = place.wanted()
-        if there is None or not is_it(place, there, member):
-            return ObservedObject(path=member.path, state=ABSENT)
-        sight = self._sight(place, there, view)
-        if sight.state == ABSENT:
-            return ObservedObject(path=member.path, state=ABSENT)
-        return ObservedObject(
-            path=member.path,
-            state=sight.state,
-            facts={"id": identity(place, there.token)},
-            revision=there.revision,
-            error=sight.error,
-        )
-
-    def all(self) -> list[FoundObject]:
-        """What is there."""
-        found = []
-        view = self._runner.view()
-        for place in (app for cluster in self._root.clusters() for app in cluster.apps()):
-            there = place.readable()
-            sight = self._sight(place, there, view) if there is not None else None
-            if there is None or sight is None or sight.state == ABSENT:
-                continue
-            id = identity(place, there.token)
-            found.append(
-                FoundObject(id=id, token=there.token, state=sight.state, path=there.path, facts={"id": id}, kind=KIND)
-            )
-        return found
-
-    def view(self) -> object:
-        """Of all apps, for many looks at once."""
-        return self._runner.view()
-
-    def tail(self, member: Member, lines: int, since: str) -> LogTail:
-        """The last that it wrote."""
-        place = self._root.app(member.path)
-        there = place.wanted()
-        if there is None or not is_it(place, there, member):
-            raise PermanentError("it is not there")
-        return self._runner.tail(place, lines, since)
 
     def _want(
         self,
@@ -175,7 +95,16 @@ class Apps:
         place.furnish(user)
         return wanted
 
-    def _sight(self, place: App, there: Wanted, view: object = None) -> Sight:
+    def _place(self, path: str) -> App:
+        return self._root.app(path)
+
+    def _places(self) -> Iterable[App]:
+        return [app for cluster in self._root.clusters() for app in cluster.apps()]
+
+    def _lock(self, path: str, until: float) -> AbstractContextManager[None]:
+        return self._root.hold("app", path, until)
+
+    def _sight(self, place: App, there: Wanted, view: object) -> Sight:
         """How it is; a deletion is finished, where the app has ended meanwhile."""
         sight = self._runner.observe(place, there, view)
         if sight.state not in (ABSENT, BROKEN):

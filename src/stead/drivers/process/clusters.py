@@ -5,34 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
-from stead.drivers.base import (
-    DriverError,
-    FoundObject,
-    Member,
-    ObservedObject,
-    PermanentError,
-    Result,
-    RetryableError,
-)
+from stead.drivers.base import DriverError, Member, ObservedObject, PermanentError, Result, RetryableError
 from stead.drivers.process import spec
-from stead.drivers.process.folders import OTHER_SPEC, REMOVED, Cluster, Wanted, identity, is_it
+from stead.drivers.process.folders import OTHER_SPEC, REMOVED, Cluster, Wanted, identity
 from stead.drivers.process.keeper import isolation
-from stead.drivers.process.machine import Machine
 from stead.drivers.process.processes import PACKAGES, PROGRAM
+from stead.drivers.process.resources import Resources
 from stead.drivers.process.runner import READY
-from stead.lifecycle.rows import ABSENT, BROKEN
+from stead.lifecycle.rows import BROKEN
 
 KIND = "clusterinst"
 
 
-class Clusters:
+class Clusters(Resources[Cluster]):
     """Those on this machine."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._root = machine.root
+    kind = KIND
 
     def make(self, verb: str, member: Member, order: str, until: float) -> Result:
         """Create, update and restore: it is there afterwards, as the spec says."""
@@ -70,8 +61,8 @@ class Clusters:
         """With nothing in it."""
         with self._root.hold("cluster", member.path, until):
             place = self._root.cluster(member.path)
-            there = place.wanted()
-            if there is None or not is_it(place, there, member):
+            there = self._own(place, member)
+            if there is None:
                 self._root.spend(member.token)
                 return Result(path=member.path, ok=True)
             facts = _facts(place, there.token)
@@ -85,35 +76,22 @@ class Clusters:
             self._root.remove(place)
             return Result(path=member.path, ok=True, facts=facts)
 
-    def observe(self, member: Member, view: object = None) -> ObservedObject:
+    def _place(self, path: str) -> Cluster:
+        return self._root.cluster(path)
+
+    def _places(self) -> Iterable[Cluster]:
+        return self._root.clusters()
+
+    def _seen(self, place: Cluster, there: Wanted, view: object) -> ObservedObject:
         """Whether it is whole."""
-        place = self._root.cluster(member.path)
-        there = place.wanted()
-        if there is None or not is_it(place, there, member):
-            return ObservedObject(path=member.path, state=ABSENT)
         why = self._missing(place, there)
         return ObservedObject(
-            path=member.path,
+            path=there.path,
             state=BROKEN if why else READY,
             facts=_facts(place, there.token),
             revision=there.revision,
             error=why,
         )
-
-    def all(self) -> list[FoundObject]:
-        """What is there."""
-        wanted = [(place, there) for place in self._root.clusters() if (there := place.readable()) is not None]
-        return [
-            FoundObject(
-                id=identity(place, there.token),
-                token=there.token,
-                state=BROKEN if self._missing(place, there) else READY,
-                path=there.path,
-                facts=_facts(place, there.token),
-                kind=KIND,
-            )
-            for place, there in wanted
-        ]
 
     def furnish_all(self, until: float) -> None:
         """Make again what clusters need and the machine has lost. What cannot be made, a look tells of."""
@@ -124,10 +102,6 @@ class Clusters:
                     with self._root.hold("cluster", there.path, until):
                         if place.wanted() == there:
                             self._furnish(place, spec.cluster(there.spec))
-
-    def view(self) -> object:
-        """Single looks cost nothing."""
-        return None
 
     def _furnish(self, place: Cluster, asked: spec.Cluster) -> None:
         """What it needs besides its folder; what is there stays."""

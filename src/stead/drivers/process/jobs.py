@@ -7,26 +7,16 @@ where nobody knows how. A newer revision is a run of its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
-import msgspec
-
-from stead.drivers.base import (
-    TRANSITIONAL,
-    FoundObject,
-    LogTail,
-    Member,
-    ObservedObject,
-    PermanentError,
-    Result,
-    RetryableError,
-)
+from stead.drivers.base import TRANSITIONAL, Member, PermanentError, Result, RetryableError
 from stead.drivers.process import spec
-from stead.drivers.process.folders import JOBS, OTHER_SPEC, REMOVED, App, Group, Wanted, identity, is_it
-from stead.drivers.process.leading import UNHEARD, Leader
-from stead.drivers.process.machine import Machine
-from stead.drivers.process.runner import READY, Frame, Runner, Sight
+from stead.drivers.process.folders import JOBS, OTHER_SPEC, REMOVED, App, Group, Wanted, identity
+from stead.drivers.process.leading import UNHEARD
+from stead.drivers.process.resources import SinglePrograms
+from stead.drivers.process.runner import READY, Frame, Sight
 from stead.drivers.process.users import User
 from stead.lifecycle.rows import ABSENT, BROKEN
 
@@ -34,103 +24,35 @@ KIND = "job"
 SUCCEEDED = "succeeded"
 
 
-class Jobs:
+class Jobs(SinglePrograms):
     """Those on this machine."""
 
-    def __init__(self, machine: Machine, runner: Runner) -> None:
-        self._machine = machine
-        self._runner = runner
-        self._leader = Leader(machine, runner)
-        self._root = machine.root
+    kind = KIND
 
     def make(self, verb: str, member: Member, order: str, until: float) -> Result:
         """Run it, if that has not been done; afterwards it has ended, or is on its way."""
         asked = self._runner.read(_once(member.spec))
         user = self._runner.user(member.path, asked.user)
-        group, place = self._places(member.path)
+        place = self._place(member.path)
         with self._root.alone(KIND, member.path, until):
-            wanted = self._want(group, place, member, order, asked, user)
+            wanted = self._want(place, member, order, asked, user)
             sight = self._lead(place, wanted, until)
         facts = {"id": identity(place, wanted.token)}
-        state = _state(sight)
+        state = self._state(sight)
         if state == BROKEN:
             return Result(path=member.path, ok=False, facts=facts, error=sight.error)
         return Result(path=member.path, ok=True, pending="" if state == SUCCEEDED else SUCCEEDED, facts=facts)
 
-    def delete(self, member: Member, until: float) -> Result:
-        """Stop it, if it still runs, and remove what is left."""
-        group, place = self._places(member.path)
-        with self._root.alone(KIND, member.path, until):
-            there = place.wanted()
-            if there is None or not is_it(place, there, member):
-                self._root.spend(member.token)
-                return Result(path=member.path, ok=True)
-            facts = {"id": identity(place, there.token)}
-            self._root.spend(there.token)
-            if not there.absent:
-                there = msgspec.structs.replace(there, absent=True)
-                place.write(there)
-            while not self._finish(group, place, there):
-                self._runner.heed(place)
-                if time.monotonic() > until:
-                    return Result(path=member.path, ok=True, pending=ABSENT, facts=facts)
-                time.sleep(self._runner.pause)
-        return Result(path=member.path, ok=True, facts=facts)
+    def _place(self, path: str) -> App:
+        return self._root.group(JOBS, path).copy(1)
 
-    def observe(self, member: Member, view: object = None) -> ObservedObject:
-        """What became of the last run, seen anew or in a view of all."""
-        group, place = self._places(member.path)
-        there = place.wanted()
-        if there is None or not is_it(place, there, member):
-            return ObservedObject(path=member.path, state=ABSENT)
-        sight = self._sight(group, place, there, view)
-        if sight.state == ABSENT:
-            return ObservedObject(path=member.path, state=ABSENT)
-        return ObservedObject(
-            path=member.path,
-            state=_state(sight),
-            facts={"id": identity(place, there.token)},
-            revision=there.revision,
-            error=sight.error,
-        )
+    def _places(self) -> Iterable[App]:
+        return [group.copy(1) for group in self._root.groups(JOBS)]
 
-    def all(self) -> list[FoundObject]:
-        """What is there."""
-        view = self._runner.view()
-        found = []
-        for group in self._root.groups(JOBS):
-            place = group.copy(1)
-            there = place.readable()
-            sight = self._sight(group, place, there, view) if there is not None else None
-            if there is None or sight is None or sight.state == ABSENT:
-                continue
-            id = identity(place, there.token)
-            found.append(
-                FoundObject(
-                    id=id, token=there.token, state=_state(sight), path=there.path, facts={"id": id}, kind=KIND
-                )
-            )
-        return found
+    def _lock(self, path: str, until: float) -> AbstractContextManager[None]:
+        return self._root.alone(KIND, path, until)
 
-    def view(self) -> object:
-        """Of all jobs, for many looks at once."""
-        return self._runner.view()
-
-    def tail(self, member: Member, lines: int, since: str) -> LogTail:
-        """The last that it wrote."""
-        _, place = self._places(member.path)
-        there = place.wanted()
-        if there is None or not is_it(place, there, member):
-            raise PermanentError("it is not there")
-        return self._runner.tail(place, lines, since)
-
-    def _places(self, path: str) -> tuple[Group, App]:
-        group = self._root.group(JOBS, path)
-        return group, group.copy(1)
-
-    def _want(
-        self, group: Group, place: App, member: Member, order: str, asked: spec.App, user: User | None
-    ) -> Wanted:
+    def _want(self, place: App, member: Member, order: str, asked: spec.App, user: User | None) -> Wanted:
         """The run that is wanted from now on, written down."""
         there = place.wanted()
         digest = spec.digest(member.spec)
@@ -144,6 +66,7 @@ class Jobs:
             return there
         if there is not None and there.revision > member.revision:
             raise PermanentError(f"it was run with a newer spec, of revision {there.revision}")
+        group = Group(place.above)
         frame = Frame(
             path=member.path,
             token=member.token,
@@ -177,11 +100,11 @@ class Jobs:
                 sight = self._runner.observe(place, wanted)
             elif sight.fresh:
                 self._runner.heed(place)
-            if _state(sight) != TRANSITIONAL or time.monotonic() > (until if sight.fresh else patience):
+            if self._state(sight) != TRANSITIONAL or time.monotonic() > (until if sight.fresh else patience):
                 return sight
             time.sleep(self._runner.pause)
 
-    def _sight(self, group: Group, place: App, there: Wanted, view: object) -> Sight:
+    def _sight(self, place: App, there: Wanted, view: object) -> Sight:
         """How it is; a deletion is finished, where the job has ended meanwhile."""
         sight = self._heard(place, there, self._runner.observe(place, there, view))
         if sight.state not in (ABSENT, BROKEN):
@@ -192,9 +115,7 @@ class Jobs:
                 if now is None or now.token != there.token:
                     return Sight(state=ABSENT)
                 sight = self._heard(place, now, self._runner.observe(place, now))
-                return (
-                    sight if sight.state != ABSENT or self._finish(group, place, now) else Sight(state=TRANSITIONAL)
-                )
+                return sight if sight.state != ABSENT or self._finish(place, now) else Sight(state=TRANSITIONAL)
         except RetryableError:
             return Sight(state=TRANSITIONAL)  # somebody is at it
 
@@ -204,10 +125,17 @@ class Jobs:
             return Sight(state=BROKEN, error=UNHEARD)
         return sight
 
-    def _finish(self, group: Group, place: App, there: Wanted) -> bool:
+    def _state(self, sight: Sight) -> str:
+        """In the words of a job: what is up has not come to its end."""
+        if sight.state == READY:
+            return SUCCEEDED if sight.ended else TRANSITIONAL
+        return sight.state
+
+    def _finish(self, place: App, there: Wanted) -> bool:
         """Remove what is left, if nothing runs any more."""
         if not self._leader.ended(place, there):
             return False
+        group = Group(place.above)
         self._machine.unlimit(self._machine.group(self._machine.group_name(group.folder)))
         self._root.remove(group)
         return True
@@ -216,10 +144,3 @@ class Jobs:
 def _once(said: Mapping[str, Any]) -> dict[str, Any]:
     """The spec of a job as that of an app: it is run once, and whether it is well shows in how it ends."""
     return {**said, "restart": "never", "health": None}
-
-
-def _state(sight: Sight) -> str:
-    """In the words of a job: what is up has not come to its end."""
-    if sight.state == READY:
-        return SUCCEEDED if sight.ended else TRANSITIONAL
-    return sight.state

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from stead.drivers.base import (
     TRANSITIONAL,
-    FoundObject,
     LogTail,
     Member,
     ObservedObject,
@@ -19,10 +18,10 @@ from stead.drivers.base import (
 )
 from stead.drivers.process import spec
 from stead.drivers.process.copies import Copies, Copy
-from stead.drivers.process.folders import OTHER_SPEC, REMOVED, SERVICES, Group, Wanted, identity, is_it
+from stead.drivers.process.folders import OTHER_SPEC, REMOVED, SERVICES, Group, Wanted, identity
 from stead.drivers.process.logs import together
-from stead.drivers.process.machine import Machine
-from stead.drivers.process.runner import READY, Runner
+from stead.drivers.process.resources import Programs
+from stead.drivers.process.runner import READY
 from stead.drivers.process.users import User, marked
 from stead.lifecycle.rows import ABSENT, BROKEN
 
@@ -36,19 +35,16 @@ LISTENED = 20
 """What so many copies wrote is told, of the first ones: a position in all of them must not be long."""
 
 
-class Services:
+class Services(Programs[Group]):
     """Those on this machine."""
 
-    def __init__(self, machine: Machine, runner: Runner) -> None:
-        self._machine = machine
-        self._runner = runner
-        self._root = machine.root
+    kind = KIND
 
     def make(self, verb: str, member: Member, order: str, until: float) -> Result:
         """Create, update, scale and restore: afterwards there are as many copies as the spec says, and as it says."""
         asked = self._runner.read(spec.copy(member.spec, 1))
         user = self._runner.user(member.path, asked.user)
-        place = self._root.group(SERVICES, member.path)
+        place = self._place(member.path)
         with self._root.alone(KIND, member.path, until):
             wanted = self._want(verb, place, member, order, asked.__struct_fields__, user)
             copies = self._copies(place, wanted)
@@ -63,17 +59,12 @@ class Services:
 
     def delete(self, member: Member, until: float) -> Result:
         """Stop all copies and remove what is left; their keepers end them, however long it may take."""
-        place = self._root.group(SERVICES, member.path)
+        place = self._place(member.path)
         with self._root.alone(KIND, member.path, until):
-            there = place.wanted()
-            if there is None or not is_it(place, there, member):
-                self._root.spend(member.token)
+            there = self._begin_deletion(place, member)
+            if there is None:
                 return Result(path=member.path, ok=True)
             facts = {"id": identity(place, there.token)}
-            self._root.spend(there.token)
-            if not there.absent:
-                there = msgspec.structs.replace(there, absent=True)
-                place.write(there)
             patience = min(until, time.monotonic() + self._machine.patience)
             while not self._finish(place, there, until):
                 if time.monotonic() > patience:
@@ -81,42 +72,14 @@ class Services:
                 time.sleep(self._runner.pause)
         return Result(path=member.path, ok=True, facts=facts)
 
-    def observe(self, member: Member, view: object = None) -> ObservedObject:
-        """How it is, seen anew or in a view of all."""
-        place = self._root.group(SERVICES, member.path)
-        there = place.wanted()
-        if there is None or not is_it(place, there, member):
-            return ObservedObject(path=member.path, state=ABSENT)
-        return self._seen(place, there, view)
+    def _place(self, path: str) -> Group:
+        return self._root.group(SERVICES, path)
 
-    def all(self) -> list[FoundObject]:
-        """What is there."""
-        view = self._runner.view()
-        wanted = [(place, there) for place in self._root.groups(SERVICES) if (there := place.readable()) is not None]
-        observed = [(place, there, self._seen(place, there, view)) for place, there in wanted]
-        return [
-            FoundObject(
-                id=identity(place, there.token),
-                token=there.token,
-                state=seen.state,
-                path=there.path,
-                facts=seen.facts,
-                kind=KIND,
-            )
-            for place, there, seen in observed
-            if seen.state != ABSENT
-        ]
+    def _places(self) -> Iterable[Group]:
+        return self._root.groups(SERVICES)
 
-    def view(self) -> object:
-        """Of all copies, for many looks at once."""
-        return self._runner.view()
-
-    def tail(self, member: Member, lines: int, since: str) -> LogTail:
+    def _tail(self, place: Group, there: Wanted, lines: int, since: str) -> LogTail:
         """The last that its copies wrote."""
-        place = self._root.group(SERVICES, member.path)
-        there = place.wanted()
-        if there is None or not is_it(place, there, member):
-            raise PermanentError("it is not there")
         numbers = [number for number in place.copies() if number <= LISTENED]
         named = there.run["count"] > 1
         return together({n: place.copy(n) for n in numbers}, self._runner.tail, lines, since, named=named)

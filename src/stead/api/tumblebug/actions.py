@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import AfterValidator
 
-from stead.api.identity import Who
+from stead.api.identity import COOKIE, Who
 from stead.api.problems import ProblemResponse, problem_response
 from stead.api.request_ids import Key
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.api.tumblebug.models import AcceptedAction
-from stead.api.tumblebug.names import Id, VmId, action_name, display_name, find_vm
+from stead.api.tumblebug.names import MciPath, NamedVm, action_name, display_name, find_vm
 from stead.api.tumblebug.presentation import text
 from stead.api.tumblebug.reads import group_status
 from stead.application import (
@@ -24,7 +24,6 @@ from stead.application import (
     InvalidRequest,
     Queries,
     Rejection,
-    Resource,
     authorized_commands,
 )
 from stead.application.names import operation_id
@@ -53,25 +52,43 @@ DeleteOption = Annotated[
 ]
 
 
+async def _forcing(force: Force = False, reason: Reason = "", key: Key = "") -> dict[str, Any]:
+    return {"force": force, "reason": reason or (FORCED if force else ""), "key": key}
+
+
+Forcing = Annotated[dict[str, Any], Depends(_forcing)]
+"""What every action on an MCI or a VM can be given, as fields of its request."""
+
+BROWSER = "sec-fetch-site"
+"""A header that browsers add, and that no page can leave out."""
+
+
+async def not_from_a_page(request: Request) -> None:
+    """A GET that changes something is for programs: a browser sends one for any page that has a picture of it."""
+    if BROWSER in request.headers or (COOKIE in request.cookies and "authorization" not in request.headers):
+        message = "a browser has sent this: from there, POST to /tumblebug/ns/{nsId}/mci/{mciId}"
+        raise ProblemResponse("foreign-page", message)
+
+
 routes = router("tumblebug", "/tumblebug/ns/{nsId}")
+Program = [Depends(not_from_a_page)]
 
 
+@routes.get("/control/mci/{mciId}", name="tumblebug_control_mci", dependencies=Program)
 @routes.post("/mci/{mciId}")
 async def tumblebug_act_on_mci(
     application: ApplicationDep,
     queries: QueriesDep,
-    nsId: Id,  # noqa: N803
-    mciId: Id,  # noqa: N803
+    path: MciPath,
     action: MciAction,
     caller: Who,
     response: Response,
-    force: Force = False,
-    reason: Reason = "",
-    key: Key = "",
+    forcing: Forcing,
 ) -> AcceptedAction:
-    """Ask for an action on an MCI: all of its VMs that can follow do."""
-    path = f"/{nsId}/{mciId}"
-    accepted = await request_action(application, _action_request(path, action, "mci", force, reason, key), caller)
+    """Ask for an action on an MCI: all of its VMs that can follow do. Both paths do the same."""
+    accepted = await request_action(
+        application, ActionRequest(path=path, action=action, kind="mci", **forcing), caller
+    )
     group = await queries.standing(path)
     return accepted_action(accepted, ABSENT if group is None else text(group), response)
 
@@ -80,15 +97,14 @@ async def tumblebug_act_on_mci(
 async def tumblebug_delete_mci(
     application: ApplicationDep,
     queries: QueriesDep,
-    nsId: Id,  # noqa: N803
-    mciId: Id,  # noqa: N803
+    path: MciPath,
     caller: Who,
     response: Response,
     option: DeleteOption = None,
     key: Key = "",
 ) -> AcceptedAction:
     """Remove an MCI for good."""
-    group = await group_status(queries, f"/{nsId}/{mciId}")
+    group = await group_status(queries, path)
     alive = {name: count for name, count in group.counts.items() if count and name not in FINISHED_COUNTS}
     if alive and option is None:
         message = f"it is {group.summary}: terminate it first, or say option=terminate"
@@ -97,29 +113,39 @@ async def tumblebug_delete_mci(
     return accepted_action(await request_action(application, request, caller), text(group), response)
 
 
+@routes.get("/control/mci/{mciId}/vm/{vmId}", name="tumblebug_control_vm", dependencies=Program)
 @routes.post("/mci/{mciId}/vm/{vmId}")
 async def tumblebug_act_on_vm(
     application: ApplicationDep,
     queries: QueriesDep,
-    nsId: Id,  # noqa: N803
-    mciId: Id,  # noqa: N803
-    vmId: VmId,  # noqa: N803
+    named: NamedVm,
     action: VmAction,
     caller: Who,
     response: Response,
-    force: Force = False,
-    reason: Reason = "",
+    forcing: Forcing,
+) -> AcceptedAction:
+    """Ask for an action on one VM. Both paths do the same."""
+    vm = await find_vm(queries, named)
+    accepted = await request_action(
+        application, ActionRequest(path=vm.path, action=action, kind="vm", **forcing), caller
+    )
+    found = await queries.resource(vm.path)
+    return accepted_action(accepted, found.state if found is not None else vm.state, response)
+
+
+@routes.delete("/mci/{mciId}/vm/{vmId}")
+async def tumblebug_delete_vm(
+    application: ApplicationDep,
+    queries: QueriesDep,
+    named: NamedVm,
+    caller: Who,
+    response: Response,
+    option: DeleteOption = None,
     key: Key = "",
 ) -> AcceptedAction:
-    """Ask for an action on one VM."""
-    vm = await find_vm(queries, f"/{nsId}/{mciId}", vmId)
-    accepted = await request_action(application, _action_request(vm.path, action, "vm", force, reason, key), caller)
-    return accepted_action(accepted, await _state(queries, vm), response)
-
-
-def _action_request(path: str, action: str, kind: str, force: bool, reason: str, key: str) -> ActionRequest:
-    why = reason or (FORCED if force else "")
-    return ActionRequest(path=path, action=action, kind=kind, force=force, reason=why, key=key)
+    """Terminate a VM. It is shown as Terminated until its MCI is deleted."""
+    forcing = await _forcing(option == "force", "", key)
+    return await tumblebug_act_on_vm(application, queries, named, "terminate", caller, response, forcing)
 
 
 async def request_action(
@@ -174,8 +200,3 @@ def accepted_action(accepted: Accepted, status: str, response: Response) -> Acce
     response.headers["Location"] = f"/v1/operations/{id}"
     how = "was under way already" if accepted.joined else "was let in before" if accepted.repeated else "is under way"
     return AcceptedAction(message=f"{what} {how}", operation=id, status=status)
-
-
-async def _state(queries: Queries, vm: Resource) -> str:
-    found = await queries.resource(vm.path)
-    return found.state if found is not None else vm.state

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-from fastapi import Path
+from fastapi import Depends, Path
 
 from stead.api.problems import FieldError, ProblemResponse
 from stead.application import Queries, Resource, RunningOperation
@@ -15,6 +15,36 @@ VmId = Annotated[
     str,
     Path(pattern=f"^{SEGMENT}$", max_length=201, description="Subgroup and name, with a dash.", examples=["front-1"]),
 ]
+
+
+async def _mci_path(nsId: Id, mciId: Id) -> str:  # noqa: N803 - the dialect's names
+    return f"/{nsId}/{mciId}"
+
+
+MciPath = Annotated[str, Depends(_mci_path)]
+"""The path of the MCI that an address names."""
+
+
+async def _subgroup_path(mci: MciPath, subgroupId: Id) -> str:  # noqa: N803
+    return f"{mci}/{subgroupId}"
+
+
+SubgroupPath = Annotated[str, Depends(_subgroup_path)]
+"""The path of the subgroup that an address names."""
+
+
+class VmAddress(NamedTuple):
+    """A VM as an address names it."""
+
+    mci: str
+    id: str
+
+
+async def _vm_address(mci: MciPath, vmId: VmId) -> VmAddress:  # noqa: N803
+    return VmAddress(mci, vmId)
+
+
+NamedVm = Annotated[VmAddress, Depends(_vm_address)]
 
 NONE = "None"
 """A target that is reached, or that there is none of."""
@@ -62,8 +92,9 @@ def display_name(path: str) -> str:
     return path
 
 
-async def find_vm(queries: Queries, mci: str, id: str) -> Resource:
+async def find_vm(queries: Queries, address: VmAddress) -> Resource:
     """The VM of an id. Subgroups and VMs may have dashes in their names, so it may split at any of them."""
+    mci, id = address
     parts = id.split("-")
     splits = [("-".join(parts[:at]), "-".join(parts[at:])) for at in range(1, len(parts))]
     paths = [f"{mci}/{group}/{name}" for group, name in splits if group and name]

@@ -19,7 +19,7 @@ from stead.api.request_ids import Key
 from stead.api.routing import ApplicationDep, QueriesDep, router
 from stead.api.tumblebug.actions import accepted_action, request_action
 from stead.api.tumblebug.models import AcceptedAction, AcceptedMci, MciRequest, ScaleRequest, SubGroupRequest
-from stead.api.tumblebug.names import Id
+from stead.api.tumblebug.names import Id, MciPath, SubgroupPath
 from stead.api.tumblebug.presentation import status
 from stead.api.tumblebug.reads import group_status
 from stead.application import ActionRequest, InvalidRequest, OnPartial
@@ -77,15 +77,14 @@ async def tumblebug_create_mci(
 async def tumblebug_create_subgroup(
     application: ApplicationDep,
     queries: QueriesDep,
-    nsId: Id,  # noqa: N803
-    mciId: Id,  # noqa: N803
+    path: MciPath,
     body: SubGroupRequest,
     caller: Who,
     response: Response,
     key: Key = "",
 ) -> AcceptedMci:
     """Add VMs to an MCI, as a subgroup of their own. All four paths do the same."""
-    mci = (await group_status(queries, f"/{nsId}/{mciId}")).resource.path
+    mci = (await group_status(queries, path)).resource.path
     spec = subgroup_spec(body)
     request = ActionRequest(path=f"{mci}/{body.name}", action="add", kind="subgroup", spec=spec, key=key)
     accepted = await request_action(
@@ -101,9 +100,7 @@ async def tumblebug_create_subgroup(
 async def tumblebug_scale(
     application: ApplicationDep,
     queries: QueriesDep,
-    nsId: Id,  # noqa: N803
-    mciId: Id,  # noqa: N803
-    subgroupId: Id,  # noqa: N803
+    path: SubgroupPath,
     body: ScaleRequest,
     caller: Who,
     response: Response,
@@ -120,7 +117,7 @@ async def tumblebug_scale(
         raise ProblemResponse(
             "invalid", f"body: {message}", errors=[FieldError(location=f"body.{needs}", message=message)]
         )
-    group = await group_status(queries, f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
+    group = await group_status(queries, path, "subgroup")
     request = ActionRequest(
         path=group.resource.path,
         action="scale-out" if out else "scale-in",

@@ -18,7 +18,7 @@ from stead.api.tumblebug.models import (
     VmInfo,
     VmStatus,
 )
-from stead.api.tumblebug.names import Id, VmId, find_vm
+from stead.api.tumblebug.names import Id, MciPath, NamedVm, SubgroupPath, find_vm
 from stead.api.tumblebug.presentation import info, status, subgroup, subgroups, vm_info, vm_status, vms
 from stead.application import GroupStatus, GroupView, Queries
 
@@ -60,13 +60,12 @@ async def tumblebug_list_mci(
 @routes.get("/mci/{mciId}")
 async def tumblebug_read_mci(
     queries: QueriesDep,
-    nsId: Id,  # noqa: N803
-    mciId: Id,  # noqa: N803
+    mci: MciPath,
     option: Option = "default",
     limit: Limit = 1000,
 ) -> MciStatus | MciInfo | IdList:
     """An MCI: how it stands, or all of it."""
-    view = await group_view(queries, f"/{nsId}/{mciId}", limit, SUBGROUP if option == "default" else "")
+    view = await group_view(queries, mci, limit, SUBGROUP if option == "default" else "")
     if option == "default":
         return info(view)
     found = vms(view)
@@ -76,22 +75,20 @@ async def tumblebug_read_mci(
 
 
 @routes.get("/mci/{mciId}/subgroup")
-async def tumblebug_list_subgroups(queries: QueriesDep, nsId: Id, mciId: Id) -> IdList:  # noqa: N803
+async def tumblebug_list_subgroups(queries: QueriesDep, mci: MciPath) -> IdList:
     """The names of the subgroups of an MCI."""
-    view = await group_view(queries, f"/{nsId}/{mciId}", 0, SUBGROUP)
+    view = await group_view(queries, mci, 0, SUBGROUP)
     return IdList(output=[group.id for group in subgroups(view)])
 
 
 @routes.get("/mci/{mciId}/subgroup/{subgroupId}")
 async def tumblebug_read_subgroup(
     queries: QueriesDep,
-    nsId: Id,  # noqa: N803
-    mciId: Id,  # noqa: N803
-    subgroupId: Id,  # noqa: N803
+    path: SubgroupPath,
     limit: Limit = 1000,
 ) -> SubGroupMembers:
     """A subgroup, with the ids of its VMs."""
-    view = await group_view(queries, f"/{nsId}/{mciId}/{subgroupId}", limit, kind=SUBGROUP)
+    view = await group_view(queries, path, limit, kind=SUBGROUP)
     group = view.standing
     shown = subgroup(group.resource, group.counts["countTotal"], group.summary)
     return SubGroupMembers(**shown.model_dump(), output=[vm.id for vm in vms(view)])
@@ -100,15 +97,13 @@ async def tumblebug_read_subgroup(
 @routes.get("/mci/{mciId}/vm/{vmId}")
 async def tumblebug_read_vm(
     queries: QueriesDep,
-    nsId: Id,  # noqa: N803
-    mciId: Id,  # noqa: N803
-    vmId: VmId,  # noqa: N803
+    named: NamedVm,
     option: VmOption = "default",
 ) -> VmInfo | VmStatus:
     """A VM: how it stands, or all of it."""
-    vm = await find_vm(queries, f"/{nsId}/{mciId}", vmId)
+    vm = await find_vm(queries, named)
     if vm.state_class == "absent":
-        raise ProblemResponse("not-found", f"there is no VM {vmId} in /{nsId}/{mciId}")
+        raise ProblemResponse("not-found", f"there is no VM {named.id} in {named.mci}")
     found = await vm_info(queries, vm)
     return vm_status(found) if option == "status" else found
 

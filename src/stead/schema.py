@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Self, cast
 
 from pydantic import ConfigDict, Field, PlainSerializer
@@ -22,9 +22,18 @@ class Model:
     __pydantic_config__ = ConfigDict(use_attribute_docstrings=True, json_schema_serialization_defaults_required=True)
 
     @classmethod
-    def of(cls, found: object) -> Self:
-        """The model with the attributes of the same names."""
-        return cls(**{name: getattr(found, name) for name in cls.__dataclass_fields__})  # type: ignore[attr-defined]
+    def of(cls, found: object, **other: Any) -> Self:
+        """The model with the attributes of the same names, and with other values for some fields."""
+        return cls(**{name: getattr(found, name) for name in cls._names() if name not in other}, **other)
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any], **other: Any) -> Self:
+        """The model with what a record has under the same names, and with other values for some fields."""
+        return cls(**{name: record[name] for name in cls._names() if name not in other}, **other)
+
+    @classmethod
+    def _names(cls) -> Iterable[str]:
+        return cls.__dataclass_fields__  # type: ignore[attr-defined,no-any-return]
 
 
 def one_of(values: Iterable[str]) -> Any:

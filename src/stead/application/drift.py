@@ -57,16 +57,13 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, ho
         seen = judged(snap, sight.observed, row.summary.revision_of(sight.revision))
         why = None if state.observed_as else UnknownReason.UNSAID
     agrees = None if why else seen == state.observed_as
-    return DriftReport(
-        path=row.path,
-        kind=row.kind,
-        lane=row.lane,
+    return DriftReport.of(
+        row,
         recorded=snap.state,
         expected=state.observed_as,
         observed=seen,
         matches=agrees,
         reason=why,
-        observed_at=row.observed_at,
         next_action=_would(lifecycle, row, seen or "", hold, agrees=agrees),
     )
 

@@ -226,44 +226,26 @@ def _moment(event: Mapping[str, Any]) -> LeaseEvent:
 
 def _reserved(part: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) -> Reservation:
     name = part["path"].rsplit("/", 1)[1]
-    return Reservation(
+    count = part["spec"].get("count", 1)
+    return Reservation.of_record(
+        part,
         id=part["token"],
-        path=part["path"],
         name=name,
         status=part["state"],
-        count=part["spec"].get("count", 1),
-        min=part["spec"].get("min", part["spec"].get("count", 1)),
+        count=count,
+        min=part["spec"].get("min", count),
         properties=wanted.get(name, {}).get("properties", {}),
         hosts=tuple(part["hosts"]),
-        lane=part["lane"],
-        missing_resources=part["missing_resources"],
-        resources_changed=part["resources_changed"],
     )
 
 
 def host_of(record: Mapping[str, Any]) -> Host:
     """A host from its record."""
-    return Host(
-        name=record["name"],
-        lane=record["lane"],
-        properties=record["properties"],
-        node=record["node"],
-        healthy=record["works"],
-        reason=record["why"],
-        added_at=record["added_at"],
-    )
+    return Host.of_record(record, healthy=record["works"], reason=record["why"])
 
 
 def _notice(record: Mapping[str, Any]) -> Notice:
-    return Notice(
-        id=record["id"],
-        event=record["event"],
-        created_at=record["made_at"],
-        url=record["url"],
-        attempts=record["tries"],
-        delivered_at=record["delivered_at"],
-        error=record["error"],
-    )
+    return Notice.of_record(record, created_at=record["made_at"], attempts=record["tries"])
 
 
 async def calendar(
@@ -278,6 +260,6 @@ async def calendar(
         start,
         end,
         hosts,
-        tuple(Booking(**{name: one[name] for name in Booking.__dataclass_fields__}) for one in booked),
+        tuple(map(Booking.of_record, booked)),
         hosts[-1].name if host is None and len(hosts) == limit else None,
     )

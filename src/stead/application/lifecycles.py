@@ -145,12 +145,9 @@ def shown_lifecycle(lifecycle: Lifecycle, registered: RegisteredLifecycle | None
 def _shown(lifecycle: Lifecycle) -> LifecycleDetail:
     """A lifecycle, looked through once."""
     bad, size = bad_states(lifecycle), EXPLORED.get(lifecycle.kind)
-    return LifecycleDetail(
-        kind=lifecycle.kind,
+    return LifecycleDetail.of(
+        lifecycle,
         family=FAMILY_OF.get(lifecycle.kind, ""),
-        description=lifecycle.description,
-        parent=lifecycle.parent,
-        members=lifecycle.members,
         states=tuple(_state(state, bad) for state in lifecycle.states),
         actions=tuple(map(_action, lifecycle.actions)),
         transitions=tuple(
@@ -158,6 +155,7 @@ def _shown(lifecycle: Lifecycle) -> LifecycleDetail:
         ),
         findings=tuple(LifecycleFinding(f.rule, f.where, f.message, f.remedy) for f in lint(lifecycle)),
         explored=None if size is None else ExploredSize(*size),
+        registered=None,
     )
 
 
@@ -167,31 +165,13 @@ def _state(state: State, bad: frozenset[str]) -> LifecycleState:
 
 
 def _action(action: Action) -> LifecycleAction:
-    return LifecycleAction(
-        name=action.name,
-        description=action.description,
-        source=action.source,
-        via=action.via,
-        target=action.target,
-        on_failure=action.on_failure,
-        actors=action.actors,
-        rollback=action.rollback_verb,
-        forceable=action.forceable,
-        updates_spec=action.changes_spec,
-        signals=action.signals,
-        observes=action.observes,
-        needs_reason=action.needs_reason,
-    )
+    return LifecycleAction.of(action, rollback=action.rollback_verb, updates_spec=action.changes_spec)
 
 
 def name_of(whole: LifecycleDetail) -> LifecycleName:
     """A lifecycle in brief."""
-    return LifecycleName(
-        kind=whole.kind,
-        family=whole.family,
-        description=whole.description,
-        parent=whole.parent,
-        members=whole.members,
+    return LifecycleName.of(
+        whole,
         version=whole.registered.version if whole.registered is not None else None,
         states=len(whole.states),
         actions=len(whole.actions),

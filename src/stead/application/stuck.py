@@ -140,22 +140,13 @@ async def _waiting_leases(reader: Reader, below: str, limit: int) -> list[Stuck]
     """Leases whose time has come, and whose hosts another lease still has."""
     found = await reader.store.leases.list_delayed_starts(reader.usual.clock(), below, limit=limit)
     return [
-        Stuck(
+        _at_rest(
+            one,
             path=one["lease"],
             kind="lease",
-            state=one["state"],
-            lane="",
-            operation="",
             action="start",
             principal=Actor.CLOCK,
-            phase=None,
-            outcome=None,
-            since=one["at"],
-            elapsed=None,
             causes=(StuckCause("blocked", waits_for(one["hosts"])),),
-            observations=(),
-            missed_observations=0,
-            resolution="",
             steps=(SuggestedStep("wait", "the hosts are requested back again and again; see: stead lease calendar"),),
         )
         for one in found
@@ -165,28 +156,26 @@ async def _waiting_leases(reader: Reader, below: str, limit: int) -> list[Stuck]
 async def _lost_sites(reader: Reader, below: str, limit: int) -> list[Stuck]:
     """Sites whose upgrade has failed and whose agent is not connected: nothing is in progress or can be."""
     return [
-        Stuck(
-            path=one["path"],
+        _at_rest(
+            one,
             kind="cloudlet",
-            state=one["state"],
             lane=one["lane"],
-            operation="",
             action="upgrade",
             principal=Actor.CONTROLLER,
-            phase=None,
-            outcome=None,
-            since=one["at"],
-            elapsed=None,
             causes=(
                 StuckCause("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),
             ),
-            observations=(),
-            missed_observations=0,
-            resolution="",
             steps=(SuggestedStep("agent", _leads_out(one["path"].removeprefix("/"))),),
         )
         for one in await reader.store.sites.list_lost(below, limit)
     ]
+
+
+def _at_rest(record: Mapping[str, Any], **said: Any) -> Stuck:
+    """Something with no operation in progress."""
+    plain = {"lane": "", "operation": "", "phase": None, "outcome": None, "since": record["at"], "elapsed": None}
+    plain |= {"observations": (), "missed_observations": 0, "resolution": ""}
+    return Stuck.of_record(record, **(plain | said))
 
 
 def _leads_out(site: str) -> str:
@@ -326,21 +315,14 @@ async def _settled(reader: Reader, records: Sequence[Mapping[str, Any]]) -> list
 def _healed(reader: Reader, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
     operation = operation_id(record["path"], record["operation"])
     unknown = record["trigger"] == Trigger.TIMED_OUT or record["outcome"] == Outcome.UNKNOWN
-    return Stuck(
-        path=record["path"],
-        kind=record["kind"],
+    return _at_rest(
+        record,
         state=row.snapshot.state if row is not None else record["target"],
         lane=row.lane if row is not None else "",
         operation=operation,
-        action=record["action"],
-        principal=record["principal"],
-        phase=None,
         outcome=record["outcome"],
-        since=record["at"],
-        elapsed=None,
         causes=(StuckCause("unknown" if unknown else "settled", _reason(record, lines)),),
         observations=_looks(lines),
-        missed_observations=0,
         resolution=_decision(record, lines),
         steps=tuple(_after(reader, record, row, operation)),
     )

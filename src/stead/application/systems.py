@@ -202,11 +202,8 @@ def _unfit(wrong: InvalidDescription, system: str) -> InvalidRequest:
 def _part(record: Mapping[str, Any]) -> SystemPart:
     facts = record["facts"] or {}
     up = facts.get("up")
-    return SystemPart(
-        path=record["path"],
-        kind=record["kind"],
-        state=record["state"],
-        lane=record["lane"],
+    return SystemPart.of_record(
+        record,
         count=int(record["spec"].get("count", 1)),
         running=up if isinstance(up, int) else None,
         operation=operation_id(record["path"], record["operation"]) if record["operation"] else None,
@@ -214,15 +211,5 @@ def _part(record: Mapping[str, Any]) -> SystemPart:
 
 
 def _beside(record: Mapping[str, Any]) -> RunningDeploy:
-    return RunningDeploy(
-        id=operation_id(record["place"], record["id"]),
-        action=record["action"],
-        place=record["place"],
-        principal=record["principal"],
-        since=record["created_at"],
-        total=record["total"],
-        remaining=record["remaining"],
-        failed=record["failed"],
-        expanded=record["expanded"],
-        cancelled=record["cancelled"],
-    )
+    id = operation_id(record["place"], record["id"])
+    return RunningDeploy.of_record(record, id=id, since=record["created_at"])

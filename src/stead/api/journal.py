@@ -73,18 +73,24 @@ async def follow_journal(
     A position after which lines were archived is answered 410, which says where the journal begins by now.
     """
     end = await queries.end()
-    start = last_event_id if last_event_id is not None else after
-    if start is not None and start > end:
-        says = f"the journal ends at {end}"
-        raise ProblemResponse(
-            "invalid", f"position {start}: {says}", errors=[FieldError(location="position", message=says)]
-        )
-    if start is not None:
-        await queries.check_archived(start)
+    start = await start_of(queries, last_event_id if last_event_id is not None else after, end)
     state = request.app.state
     state.limits.stream(request)
     events = _events(state.feed, queries, end if start is None else start, _whole(path), state.heartbeat)
     return StreamingResponse(events, media_type="text/event-stream")
+
+
+async def start_of(queries: Queries, start: int | None, end: int) -> int | None:
+    """The position from which a stream begins, if it is one that the journal has."""
+    if start is None:
+        return None
+    if start > end:
+        message = f"the journal ends at {end}"
+        raise ProblemResponse(
+            "invalid", f"position {start}: {message}", errors=[FieldError(location="position", message=message)]
+        )
+    await queries.check_archived(start)
+    return start
 
 
 async def _events(

@@ -12,10 +12,9 @@ from typing import Annotated
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from stead.api.journal import RECONNECT
+from stead.api.journal import RECONNECT, start_of
 from stead.api.models import json_of
 from stead.api.operations import Namespace, OperationUuid, operation_at
-from stead.api.problems import FieldError, ProblemResponse
 from stead.api.routing import QueriesDep, router
 from stead.application import JournalLine, Operation, Queries
 from stead.application.journal_feed import PAGE, JournalFeed
@@ -48,15 +47,8 @@ async def follow_operation(
     """
     found = await operation_at(queries, namespace, id)
     end = await queries.end()
-    start = last_event_id if last_event_id is not None else after
-    if start is not None and start > end:
-        says = f"the journal ends at {end}"
-        raise ProblemResponse(
-            "invalid", f"position {start}: {says}", errors=[FieldError(location="position", message=says)]
-        )
-    if start is not None:
-        await queries.check_archived(start)
-    else:
+    start = await start_of(queries, last_event_id if last_event_id is not None else after, end)
+    if start is None:
         first = await queries.first_step(found)
         start = end if first is None else first - 1
     state = request.app.state

@@ -150,8 +150,8 @@ class Concealment:
     def _conceals_any(self, path: str) -> bool:
         return any(self.conceals(path, k.kind, a) for k in self.authorization.kinds.values() for a in _hidden(k))
 
-    def refusal(self, found: Rejection) -> Rejection:
-        """A rejection that does not name hidden work as its reason."""
+    def refusal[T: (Rejection, Explanation)](self, found: T) -> T:
+        """A rejection, or an explanation of one, that does not name hidden work as its reason."""
         holders = tuple(holder for holder in found.holders if not self._holds(holder))
         if found.holder is None or not self._holds(found.holder):
             return replace(found, holders=holders)
@@ -161,18 +161,15 @@ class Concealment:
         return replace(found, reasons=reasons, holder=None, holders=holders)
 
     def explanation(self, found: Explanation) -> Explanation:
-        """The same of an explanation."""
-        holders = tuple(holder for holder in found.holders if not self._holds(holder))
-        if found.holder is None or not self._holds(found.holder):
-            return replace(found, holders=holders)
-        reasons = tuple(
-            Reason(r.code, IN_USE) if r.code in (Code.HELD, Code.IN_PROGRESS) else r for r in found.reasons
-        )
+        """An explanation whose remedies do not name hidden work either."""
+        told = self.refusal(found)
+        if told.holder is found.holder:
+            return told
         remedies = tuple(
             replace(remedy, description="wait, and ask again", operation="") if remedy.kind == "wait" else remedy
             for remedy in found.remedies
         )
-        return replace(found, reasons=reasons, remedies=remedies, holder=None, holders=holders)
+        return replace(told, remedies=remedies)
 
     def _holds(self, holder: ClaimHolder | snapshot.Holder) -> bool:
         return self._conceals_somewhere(holder.path, holder.action)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stead.access.access import Access
 from stead.access.oidc import Issuer, OidcVerifier
-from stead.application import Application
+from stead.application.commands import Application
 from stead.application.reader import Reader
 from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS

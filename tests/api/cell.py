@@ -23,10 +23,10 @@ import httpx
 import uvicorn
 from fastapi import Request
 
+from stead.access.caller import Caller
 from stead.api import create_app
 from stead.api.connection_limits import LimitedConnection
 from stead.api.limits import Limits
-from stead.application import Caller
 from stead.build import Authenticator
 from stead.controller.admission.request import Accepted
 from stead.controller.execution.transition import TransitionInput

@@ -13,7 +13,8 @@ import pytest
 from stead.access.authorized import Authorized
 from stead.access.caller import Caller
 from stead.access.policies import VIEW
-from stead.application import Application, Queries
+from stead.application.commands import Application
+from stead.application.queries import Queries
 from stead.lifecycle.rows import Actor
 
 ROOT = Path(__file__).parents[2]

@@ -11,18 +11,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from stead.application import (
-    Accepted,
-    ActionRequest,
-    Caller,
-    DryRun,
-    Explanation,
-    InvalidRequest,
-    NotFound,
-    Rejection,
-)
+from stead.access.caller import Caller
+from stead.application import Accepted, ActionRequest, NotFound, Rejection
 from stead.application.authorized_commands import dry_run_action, request_action
-from stead.application.explanation import holder_of
+from stead.application.explanation import DryRun, Explanation, holder_of
+from stead.application.models import InvalidRequest
 from stead.application.names import operation_id
 from stead.catalog import KINDS
 from stead.controller.execution.transition import TransitionInput

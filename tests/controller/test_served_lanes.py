@@ -11,8 +11,11 @@ from itertools import product
 
 import pytest
 
-from stead.application import Accepted, ActionRequest, Application, Caller, DryRun, Explanation, Rejection
+from stead.access.caller import Caller
+from stead.application import Accepted, ActionRequest, Rejection
 from stead.application.authorized_commands import dry_run_action, plan_deploy, request_action
+from stead.application.commands import Application
+from stead.application.explanation import DryRun, Explanation
 from stead.lifecycle.decision import Code
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor

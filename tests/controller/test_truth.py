@@ -12,7 +12,8 @@ import asyncpg
 import pytest
 
 from stead.access.caller import anonymous
-from stead.application import Application, DriftReport
+from stead.application.commands import Application
+from stead.application.models import DriftReport
 from stead.build import assemble_application
 from stead.bus.messages import StateLine
 from stead.controller.admission.request import Accepted

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stead.application import InvalidRequest
+from stead.application.models import InvalidRequest
 from stead.lifecycle.decision import Rejection
 from tests.integration.grounds import Grounds
 from tests.integration.test_infrastructures import Place, place

@@ -13,8 +13,12 @@ from uuid import UUID
 
 import pytest
 
-from stead.application import Accepted, ActionRequest, Application, Caller, Explanation, InvalidRequest
+from stead.access.caller import Caller
+from stead.application import Accepted, ActionRequest
 from stead.application.authorized_commands import request_action, retry_operation
+from stead.application.commands import Application
+from stead.application.explanation import Explanation
+from stead.application.models import InvalidRequest
 from stead.build import assemble_application
 from stead.controller.runtime import Controller
 from stead.lifecycle.decision import Code, Rejection

@@ -14,7 +14,8 @@ import pytest
 
 from stead.api.blazar import actions, expressions
 from stead.api.problems import ProblemResponse
-from stead.application import Operation, Queries
+from stead.application.models import Operation
+from stead.application.queries import Queries
 from tests.leases.lab import Lab, terms
 from tests.leases.served import HOSTS, LEASES, web
 

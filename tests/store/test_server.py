@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from stead.application import AWAY
+from stead.application.unavailable import AWAY
 from stead.dev.engines import Postgres
 from stead.store import Store
 from stead.store.migrate import migrate

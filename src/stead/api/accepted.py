@@ -8,6 +8,7 @@ from fastapi import Response
 
 from stead import application
 from stead.api.problems import problem_response
+from stead.application.acceptance import ActionAnswer
 from stead.application.names import operation_id
 from stead.schema import Model
 
@@ -40,7 +41,7 @@ class Accepted(Model):
     """While it waits: its place in its queue; 1 is the next."""
 
 
-def accepted(taken: application.ActionAnswer, response: Response) -> Accepted:
+def accepted(taken: ActionAnswer, response: Response) -> Accepted:
     """The answer, or the problem where there is none; the response says where to follow it."""
     if not isinstance(taken, application.Accepted):
         raise problem_response(taken)

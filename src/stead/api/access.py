@@ -20,8 +20,9 @@ from stead.api.login import RoleBinding
 from stead.api.models import ResponseModel
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import Application, Page
 from stead.application.access_commands import AccessCommands, AuthenticationDisabled
+from stead.application.commands import Application
+from stead.application.models import Page
 from stead.application.names import SEGMENT
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,9 @@ from stead.api.identity import Who
 from stead.api.models import ResponseModel
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import Agent, AgentIdentities, Application, Invitation, InvitationRejected, NameInUse, Page
+from stead.application import Agent, AgentIdentities, Invitation, InvitationRejected, NameInUse
+from stead.application.commands import Application
+from stead.application.models import Page
 
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 AgentName = Annotated[str, Path(description="The agent.", max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]

@@ -49,7 +49,7 @@ from stead.api.problem_codes import TITLES
 from stead.api.problems import MEDIA, Problem
 from stead.api.request_ids import RequestIds
 from stead.api.routing import unguarded
-from stead.application import Application
+from stead.application.commands import Application
 
 TITLE = "Stead"
 SUMMARY = """

@@ -14,7 +14,8 @@ from stead.api.identity import Who
 from stead.api.models import ResponseModel
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import CellCommands, DriftReport, Lane, Orphan, Page
+from stead.application.cell_commands import CellCommands
+from stead.application.models import DriftReport, Lane, Orphan, Page
 from stead.application.names import Below, Name, Path
 
 LaneName = Annotated[str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9.\-]{0,99}$", examples=["aws.us-east-1"])]

@@ -9,7 +9,8 @@ from pydantic import StringConstraints
 
 from stead.api.problems import problem_response
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import ActionRequest, Explanation, NotFound, OnConflict
+from stead.application import ActionRequest, NotFound, OnConflict
+from stead.application.explanation import Explanation
 from stead.application.names import Name, Path
 
 LaneName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]

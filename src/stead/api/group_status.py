@@ -9,7 +9,7 @@ from fastapi import Query
 from stead.api.problems import ProblemResponse
 from stead.api.resources import Where
 from stead.api.routing import QueriesDep, router
-from stead.application import GroupStatus
+from stead.application.group_status import GroupStatus
 
 routes = router("resources")
 

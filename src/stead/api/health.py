@@ -11,7 +11,7 @@ from fastapi.responses import PlainTextResponse
 
 from stead import __version__
 from stead.api.routing import ApplicationDep, router
-from stead.application import Check
+from stead.application.commands import Check
 
 log = logging.getLogger(__name__)
 

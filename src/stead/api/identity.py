@@ -14,7 +14,7 @@ from stead.access.oidc import IssuerUnavailable
 from stead.access.policies import NAMESPACE, PolicyResource
 from stead.api.limits import Limits
 from stead.api.problems import LEASES, LoginFailed, ProblemResponse
-from stead.application import Application
+from stead.application.commands import Application
 
 COOKIE = "stead_session"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

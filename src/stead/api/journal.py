@@ -12,9 +12,10 @@ from stead.api.models import ResponseModel, json_of
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Limit
 from stead.api.routing import QueriesDep, router
-from stead.application import JournalLine, Queries
 from stead.application.journal_feed import JournalFeed
+from stead.application.models import JournalLine
 from stead.application.names import Below
+from stead.application.queries import Queries
 
 RECONNECT = 1000
 """Milliseconds after which a follower that lost its stream comes back."""

@@ -15,7 +15,10 @@ from stead.api.problems import FieldError, ProblemResponse, problem_response
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import Calendar, CellCommands, Host, InvalidRequest, Lateness, Lease, NotFound, Page
+from stead.application import NotFound
+from stead.application.cell_commands import CellCommands
+from stead.application.leases import Calendar, Host, Lateness, Lease
+from stead.application.models import InvalidRequest, Page
 from stead.application.names import Below, Name, Path
 from stead.application.storable import storable
 

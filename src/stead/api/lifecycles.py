@@ -12,8 +12,10 @@ from stead.api.identity import Who
 from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse, problem_response
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import CellCommands, InvalidDocument, Page, RegisteredLifecycle
+from stead.application import InvalidDocument, RegisteredLifecycle
+from stead.application.cell_commands import CellCommands
 from stead.application.lifecycles import LifecycleDetail, LifecycleName
+from stead.application.models import Page
 from stead.application.names import SEGMENT
 from stead.application.storable import storable
 

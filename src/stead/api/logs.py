@@ -9,7 +9,7 @@ from fastapi import Query
 from stead.api.problems import ProblemResponse
 from stead.api.resources import Where
 from stead.api.routing import QueriesDep, router
-from stead.application import Log, LogUnavailable
+from stead.application.logs import Log, LogUnavailable
 
 routes = router("resources")
 

@@ -14,8 +14,10 @@ from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse, problem_response
 from stead.api.request_ids import Cursor, Key, Limit, from_cursor
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import Claim, Operation, OperationMember, Page, Queries, authorized_commands
+from stead.application import authorized_commands
+from stead.application.models import Claim, Operation, OperationMember, Page
 from stead.application.names import SEGMENT, Below
+from stead.application.queries import Queries
 
 
 class RetryRequest(ResponseModel):

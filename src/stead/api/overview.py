@@ -10,8 +10,11 @@ from stead.api.operations import Namespace, OperationUuid, operation_at
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import QueriesDep, router
-from stead.application import Overview, Page, Timeline, TreeNode
+from stead.application.models import Page
 from stead.application.names import Below
+from stead.application.overview import Overview
+from stead.application.timeline import Timeline
+from stead.application.tree import TreeNode
 
 routes = router("overview")
 

@@ -16,21 +16,14 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
+from stead.access.authorization import NotPermitted
 from stead.api.problem_codes import TITLES
-from stead.application import (
-    AWAY,
-    InvalidDocument,
-    InvalidRequest,
-    LinesArchived,
-    NotFound,
-    NotPermitted,
-    Reason,
-    Rejection,
-    VersionMismatch,
-    unavailability,
-)
+from stead.application import InvalidDocument, NotFound, Reason, Rejection
+from stead.application.archived import LinesArchived
 from stead.application.explanation import ClaimHolder, holder_of
+from stead.application.models import InvalidRequest, VersionMismatch
 from stead.application.rejections import RejectionLog
+from stead.application.unavailable import AWAY, unavailability
 
 log = logging.getLogger(__name__)
 

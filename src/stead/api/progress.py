@@ -16,8 +16,9 @@ from stead.api.journal import RECONNECT, start_of
 from stead.api.models import json_of
 from stead.api.operations import Namespace, OperationUuid, operation_at
 from stead.api.routing import QueriesDep, router
-from stead.application import JournalLine, Operation, Queries
 from stead.application.journal_feed import PAGE, JournalFeed
+from stead.application.models import JournalLine, Operation
+from stead.application.queries import Queries
 
 OFTEN = 1.0
 """Seconds between two looks at whether an operation has ended, where the journal does not say."""

@@ -12,7 +12,9 @@ from stead.api.problems import ProblemResponse, problem_response
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import CellCommands, NotFound, Page, Queue, QueueDetail, whole_queue
+from stead.application import NotFound
+from stead.application.cell_commands import CellCommands
+from stead.application.models import Page, Queue, QueueDetail, whole_queue
 from stead.application.names import Below
 
 routes = router("queues")

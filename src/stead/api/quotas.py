@@ -11,7 +11,8 @@ from stead.api.models import ResponseModel
 from stead.api.problems import ProblemResponse, problem_response
 from stead.api.resources import Where
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import CellCommands, NotFound
+from stead.application import NotFound
+from stead.application.cell_commands import CellCommands
 
 Most = Annotated[int, Field(ge=0, le=2**53)]
 

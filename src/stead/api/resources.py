@@ -15,19 +15,11 @@ from stead.api.models import ActionBody, AskedTime
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Cursor, IfMatch, Key, Limit, from_cursor, tags
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import (
-    ActionRequest,
-    DryRun,
-    HistoricalResource,
-    OnConflict,
-    OnFailure,
-    OnPartial,
-    Queries,
-    Resource,
-    ResourcePage,
-    authorized_commands,
-)
+from stead.application import ActionRequest, OnConflict, OnFailure, OnPartial, authorized_commands
+from stead.application.explanation import DryRun
+from stead.application.models import HistoricalResource, Resource, ResourcePage
 from stead.application.names import SEGMENT, Below, Name
+from stead.application.queries import Queries
 
 Where = Annotated[
     str,

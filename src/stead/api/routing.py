@@ -16,8 +16,9 @@ from starlette.routing import BaseRoute
 
 from stead.api.identity import SAFE, Who, find_caller
 from stead.api.problems import ProblemResponse
-from stead.application import Application, Queries
+from stead.application.commands import Application
 from stead.application.names import SEGMENT
+from stead.application.queries import Queries
 
 OWN_CELL = "-"
 """In an address: the cell of the server that answers."""

@@ -8,13 +8,17 @@ from fastapi import Path as InPath
 from fastapi import Query
 from pydantic import ConfigDict, Field
 
+from stead.access.authorized import Authorized
+from stead.access.caller import Caller
 from stead.access.policies import DEMAND, SCALING
 from stead.api.identity import Who
 from stead.api.models import AskedTime, ResponseModel
 from stead.api.problems import problem_response
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import Application, Authorized, Caller, InvalidRequest, NotFound, Page, Rejection
+from stead.application import NotFound, Rejection
+from stead.application.commands import Application
+from stead.application.models import InvalidRequest, Page
 from stead.application.names import SEGMENT, Name, Path
 from stead.application.scaling import Scaling, ScalingPolicies
 from stead.application.scaling_policy import PLACES, Amount, ScalingPolicy

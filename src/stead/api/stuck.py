@@ -11,8 +11,9 @@ from fastapi import Query
 from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import Page, Stuck
+from stead.application.models import Page
 from stead.application.names import Below
+from stead.application.stuck import Stuck
 
 LATELY = 3600
 """Seconds since when what was settled is told, unless somebody wants more."""

@@ -9,8 +9,12 @@ from typing import Any
 import asyncpg
 import pytest
 
+from stead.access.caller import Caller
 from stead.access.policies import ORPHANS
-from stead.application import Accepted, ActionAnswer, Application, Caller, CellCommands, NotFound
+from stead.application import Accepted, NotFound
+from stead.application.acceptance import ActionAnswer
+from stead.application.cell_commands import CellCommands
+from stead.application.commands import Application
 from stead.build import assemble_application
 from stead.controller.observation.orphans import OrphanDetector
 from stead.controller.runtime import Controller

@@ -9,18 +9,13 @@ import asyncio
 from dataclasses import replace
 from uuid import UUID
 
+from stead.access.caller import Caller
 from stead.api.problems import ProblemResponse, problem_response
-from stead.application import (
-    Accepted,
-    ActionRequest,
-    Application,
-    Caller,
-    InvalidRequest,
-    Operation,
-    Queries,
-    authorized_commands,
-)
+from stead.application import Accepted, ActionRequest, authorized_commands
+from stead.application.commands import Application
 from stead.application.leases import Lease
+from stead.application.models import InvalidRequest, Operation
+from stead.application.queries import Queries
 
 MAX_WAIT = 15.0
 """Seconds for which an answer waits for the end of what was asked for."""

@@ -28,9 +28,13 @@ from stead.api.blazar.presentation import HOST_FIELDS, allocation_responses, hos
 from stead.api.identity import Who
 from stead.api.problems import ProblemResponse, problem_response
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import Application, CellCommands, InvalidRequest, NotFound, Queries
+from stead.application import NotFound
+from stead.application.cell_commands import CellCommands
+from stead.application.commands import Application
 from stead.application.leases import Host
+from stead.application.models import InvalidRequest
 from stead.application.names import SEGMENT
+from stead.application.queries import Queries
 from stead.application.storable import storable
 
 PAGE = 1000

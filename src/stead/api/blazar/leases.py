@@ -25,9 +25,10 @@ from stead.api.identity import Who
 from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Key
 from stead.api.routing import ApplicationDep, QueriesDep, router
-from stead.application import ActionRequest, Queries
+from stead.application import ActionRequest
 from stead.application.leases import Lease, Reservation
 from stead.application.names import SEGMENT
+from stead.application.queries import Queries
 
 PAGE = 1000
 SECOND = timedelta(seconds=1)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Query, Request, Response
 from pydantic import AfterValidator
 
+from stead.access.caller import Caller
 from stead.api.identity import COOKIE, Who
 from stead.api.problems import ProblemResponse, problem_response
 from stead.api.request_ids import Key
@@ -16,17 +17,11 @@ from stead.api.tumblebug.models import AcceptedAction
 from stead.api.tumblebug.names import MciPath, NamedVm, action_name, display_name, find_vm
 from stead.api.tumblebug.presentation import text
 from stead.api.tumblebug.reads import group_status
-from stead.application import (
-    Accepted,
-    ActionRequest,
-    Application,
-    Caller,
-    InvalidRequest,
-    Queries,
-    Rejection,
-    authorized_commands,
-)
+from stead.application import Accepted, ActionRequest, Rejection, authorized_commands
+from stead.application.commands import Application
+from stead.application.models import InvalidRequest
 from stead.application.names import operation_id
+from stead.application.queries import Queries
 from stead.application.storable import storable
 
 FORCED = "forced through the tumblebug interface"

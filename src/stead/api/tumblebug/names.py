@@ -7,8 +7,9 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends, Path
 
 from stead.api.problems import FieldError, ProblemResponse
-from stead.application import Queries, Resource, RunningOperation
+from stead.application.models import Resource, RunningOperation
 from stead.application.names import SEGMENT
+from stead.application.queries import Queries
 
 Id = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100)]
 VmId = Annotated[

@@ -8,7 +8,9 @@ from typing import Any
 from stead.access.policies import labels_of
 from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
 from stead.api.tumblebug.names import targets, vm_id
-from stead.application import GroupStatus, GroupView, Queries, Resource
+from stead.application.group_status import GroupStatus, GroupView
+from stead.application.models import Resource
+from stead.application.queries import Queries
 
 EMPTY = "Empty"
 BARE = ("Preparing", "Prepared", "Creating", "Failed")

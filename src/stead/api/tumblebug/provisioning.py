@@ -22,7 +22,8 @@ from stead.api.tumblebug.models import AcceptedAction, AcceptedMci, MciRequest, 
 from stead.api.tumblebug.names import Id, MciPath, SubgroupPath
 from stead.api.tumblebug.presentation import status
 from stead.api.tumblebug.reads import group_status
-from stead.application import ActionRequest, InvalidRequest, OnPartial
+from stead.application import ActionRequest, OnPartial
+from stead.application.models import InvalidRequest
 from stead.application.names import operation_id
 
 NOTHING = ("", "no", "default")

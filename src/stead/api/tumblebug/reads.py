@@ -20,7 +20,8 @@ from stead.api.tumblebug.models import (
 )
 from stead.api.tumblebug.names import Id, MciPath, NamedVm, SubgroupPath, find_vm
 from stead.api.tumblebug.presentation import info, status, subgroup, subgroups, vm_info, vm_status, vms
-from stead.application import GroupStatus, GroupView, Queries
+from stead.application.group_status import GroupStatus, GroupView
+from stead.application.queries import Queries
 
 MCI, SUBGROUP = "mci", "subgroup"
 

@@ -19,7 +19,7 @@ from stead.api import create_app
 from stead.api.connection_limits import LimitedConnection, raise_limit
 from stead.api.limits import Limits
 from stead.api.rates import said
-from stead.application import Application
+from stead.application.commands import Application
 from stead.build import Authenticator, open_application
 from stead.cli.processes import running
 from stead.cli.processes.https import HttpsCertificate

@@ -43,8 +43,7 @@ class Archives(StorePart):
 
     async def next(self, before: datetime) -> Mapping[str, Any] | None:
         """What could be archived next, of lines from before a time."""
-        rows = await self._sql.fetch("next_archive", before)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("next_archive", before)
 
     async def add(self, what: Mapping[str, Any], digest: bytes, start: bytes) -> None:
         """Take lines out of the journal that are in a file, once it is sure that they are. Raises `NotArchived`.

@@ -27,8 +27,7 @@ class Credentials(StorePart):
 
     async def read_token(self, id: str) -> Mapping[str, Any] | None:
         """A token that is not expired; that it was used is noted."""
-        rows = await self._sql.fetch("read_token", id)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("read_token", id)
 
     async def read_tokens(self) -> list[Mapping[str, Any]]:
         """All there are, in order of name."""
@@ -47,8 +46,7 @@ class Credentials(StorePart):
 
     async def read_session(self, digest: bytes) -> Mapping[str, Any] | None:
         """A session that is not over."""
-        rows = await self._sql.fetch("read_session", digest)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("read_session", digest)
 
     async def remove_session(self, digest: bytes) -> None:
         """Delete a session."""

@@ -49,8 +49,7 @@ class Groups(StorePart):
 
     async def count_members(self, path: str, kind: str) -> Mapping[str, Any] | None:
         """How many members of a kind a group has in which state, and how its operation stands."""
-        rows = await self._sql.fetch("count_members", path, kind)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("count_members", path, kind)
 
     async def read_counts(self, paths: Sequence[str], kind: str) -> dict[str, dict[str, int]]:
         """By path, how many resources of a kind are below it in which state."""
@@ -75,8 +74,7 @@ class Groups(StorePart):
 
     async def find_worst_member(self, kind: str, below: str, first: str) -> Mapping[str, Any] | None:
         """A member in a bad state, `first` before any other, with the last error told of it."""
-        rows = await self._sql.fetch("find_worst_member", kind, below, first)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("find_worst_member", kind, below, first)
 
     async def read_parts(self, path: str, kind: str, states: Sequence[str], *, back: bool) -> list[Mapping[str, Any]]:
         """What is below a path and at work or in one of the states; `back`: what was brought there with it."""
@@ -84,8 +82,7 @@ class Groups(StorePart):
 
     async def read_expansion(self, operation: str) -> Mapping[str, Any] | None:
         """What an operation still asks of the members of its group."""
-        rows = await self._sql.fetch("read_expansion", UUID(operation))
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("read_expansion", UUID(operation))
 
     async def list_working_members(self, operation: str, kind: str, below: str, after: str, limit: int) -> list[str]:
         """Members of a group on which an operation is under way, from after one on."""

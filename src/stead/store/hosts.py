@@ -19,8 +19,7 @@ class Hosts(StorePart):
 
     async def set_health(self, name: str, works: bool, why: str) -> Mapping[str, Any] | None:
         """Say whether a host works; None where there is none."""
-        rows = await self._sql.fetch("set_host_health", name, works, why)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("set_host_health", name, works, why)
 
     async def remove(self, name: str) -> bool:
         """Remove a host that was never booked; whether there was one."""
@@ -28,8 +27,7 @@ class Hosts(StorePart):
 
     async def read(self, name: str) -> Mapping[str, Any] | None:
         """A host, if there is one."""
-        rows = await self._sql.fetch("read_host", name)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("read_host", name)
 
     async def read_page(self, after: str, limit: int) -> list[Mapping[str, Any]]:
         """Hosts in order of name."""

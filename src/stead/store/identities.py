@@ -21,13 +21,11 @@ class Identities(StorePart):
 
     async def join(self, digest: bytes, name: str, user_key: str, seconds: float) -> Mapping[str, Any] | None:
         """Use an invitation up; the agent's name and lanes, or None where it does not hold."""
-        rows = await self._sql.fetch("join_agent", digest, name, user_key, seconds)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("join_agent", digest, name, user_key, seconds)
 
     async def renew(self, name: str, seconds: float) -> Mapping[str, Any] | None:
         """An agent's identity holds for so much longer; its lanes and key, or None where it has none."""
-        rows = await self._sql.fetch("renew_agent", name, seconds)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("renew_agent", name, seconds)
 
     async def revoke(self, name: str, by: str) -> bool:
         """An agent's identity holds no longer; whether there was one."""

@@ -16,8 +16,7 @@ class Operations(StorePart):
 
     async def read(self, id: UUID) -> Mapping[str, Any] | None:
         """An operation that waits, is in progress or has ended."""
-        rows = await self._sql.fetch("read_operation", id)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("read_operation", id)
 
     async def read_members(self, id: UUID, after: str, limit: int) -> list[Mapping[str, Any]]:
         """Members that did not do what an operation asked of them, or could not be asked, each with why."""

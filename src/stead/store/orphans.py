@@ -25,8 +25,7 @@ class Orphans(StorePart):
 
     async def read(self, lane: str, token: str) -> Mapping[str, Any] | None:
         """One that was found at least twice."""
-        rows = await self._sql.fetch("read_orphan", lane, token)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("read_orphan", lane, token)
 
     async def remove(self, lane: str, token: str) -> None:
         """Remove an orphan, which a resource owns now."""

@@ -34,8 +34,7 @@ class Queues(StorePart):
 
     async def read_head(self, queue: str) -> Mapping[str, Any] | None:
         """Who is next in a queue."""
-        rows = await self._sql.fetch("read_queue_head", queue)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("read_queue_head", queue)
 
     async def read_waiting(self, queue: str, limit: int) -> list[Mapping[str, Any]]:
         """Operations that wait in a queue, the next one first."""
@@ -60,8 +59,7 @@ class Queues(StorePart):
 
     async def read(self, path: str) -> Mapping[str, Any] | None:
         """The queue of an object."""
-        rows = await self._sql.fetch("read_queue", path)
-        return dict(rows[0]) if rows else None
+        return await self._sql.record("read_queue", path)
 
     async def read_page(self, below: str, after: str, limit: int) -> list[Mapping[str, Any]]:
         """Queues of a path and of all below it, in order of path."""

@@ -36,6 +36,11 @@ class Statements:
         """The first column of the first row of a named statement; None where there is no row."""
         return await self._pool.fetchval(statement(name), *values)
 
+    async def record(self, name: str, *values: Any) -> dict[str, Any] | None:
+        """The first row of a named statement; None where there is no row."""
+        rows = await self.fetch(name, *values)
+        return dict(rows[0]) if rows else None
+
     async def execute(self, name: str, *values: Any) -> None:
         """Run a named statement that has no rows."""
         await self._pool.execute(statement(name), *values)

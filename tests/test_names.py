@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from stead.api.problem_codes import TITLES
+
 ROOT = Path(__file__).parents[1] / "src" / "stead"
 SOURCES = sorted(ROOT.rglob("*.py"))
 
@@ -18,6 +20,7 @@ CLASSES = {name for what, name in BEFORE if what == "class"}
 FIELDS = {name for what, name in BEFORE if what == "field"}
 STATEMENTS = {name for what, name in BEFORE if what == "statement"}
 FUNCTIONS = {name for what, name in BEFORE if what == "function"}
+CODES = {name for what, name in BEFORE if what == "code"}
 OPENAPI = Path(__file__).parents[1] / "docs/reference/openapi.json"
 DIALECTS = ("Blazar", "Ns", "Mci", "SubGroup", "Vm")
 """How schemas are called whose fields other specifications name."""
@@ -61,6 +64,12 @@ def test_no_field_of_the_http_interface_has_a_name_from_before() -> None:
     assert len(schemas) > 100
     assert len(FIELDS) > 50
     assert found == {}
+
+
+def test_no_problem_code_is_one_from_before() -> None:
+    assert len(TITLES) > 40
+    assert len(CODES) > 5
+    assert TITLES.keys() & CODES == set()
 
 
 @pytest.mark.parametrize(("source", "found"), [("class Wish: ...", {"Wish"}), ("class ActionRequest: ...", set())])

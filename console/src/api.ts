@@ -48,7 +48,7 @@ export async function call<T>(method: string, address: string, query: Query = {}
     said = (await answer.json()) as ProblemBody;
   } catch {
     const detail = `status ${answer.status}`;
-    said = { type: 'about:blank', title: answer.statusText, status: answer.status, detail, code: 'fault', request_id: '' };
+    said = { type: 'about:blank', title: answer.statusText, status: answer.status, detail, code: 'internal-error', request_id: '' };
   }
   if (answer.status === 502 || answer.status === 503 || answer.status === 504) throw new Away(said.detail);
   throw new Problem(said);

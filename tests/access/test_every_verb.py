@@ -406,11 +406,11 @@ def judged(verb: str, rule: Rule) -> list[str]:
 def check(rule: Rule, role: str, answer: Answer, said: str) -> None:
     if role in rule.allowed:
         assert answer.code in FINE, said
-        for word in ("not-permitted", "not-known", "Usage:"):
+        for word in ("not-permitted", "unauthenticated", "Usage:"):
             assert word not in answer.err, said
     elif role == NOBODY:
         assert answer.code == Code.NOT_ALLOWED, said
-        assert "[not-known]" in answer.err, said
+        assert "[unauthenticated]" in answer.err, said
     elif (role not in SEE and rule.hidden) or (rule.allowed <= FORCE and rule.hidden and not rule.seen):
         assert answer.code == Code.NOT_FOUND, said
     else:

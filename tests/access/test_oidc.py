@@ -147,7 +147,7 @@ def test_an_issuer_that_is_away_is_said_to_be(migrated: str) -> None:
     with house(migrated, Authenticator(issuer=trusted)) as one:
         said = asked(one, token)
         assert said.status_code == 503
-        assert said.json()["code"] == "issuer-away"
+        assert said.json()["code"] == "issuer-unavailable"
         assert asked(one, one.tokens["viewer"]).status_code == 200  # tokens go on
 
 

@@ -39,5 +39,5 @@ def test_a_page_of_another_address_is_not_let_in(migrated: str) -> None:
         assert web.post("/v1/resources/shop/a/b/2", json=VM, headers={"Origin": one.url}).status_code == 202
         for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}, {"Origin": "null"}):
             answer = web.post("/v1/resources/shop/a/b/3", json=VM, headers=headers)
-            assert (answer.status_code, answer.json()["code"]) == (403, "foreign-page"), headers
+            assert (answer.status_code, answer.json()["code"]) == (403, "cross-origin"), headers
             assert web.get("/v1/resources", headers=headers).status_code == 403

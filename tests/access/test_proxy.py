@@ -51,7 +51,7 @@ def test_cookie_is_secure_where_a_trusted_proxy_ends_tls(empty: House, ask: Ask)
     assert "; Secure" in answer.headers["Set-Cookie"]
     # Others are not believed: to the server they speak HTTP, and a page of HTTPS is another's.
     answer = ask(STRANGER, "POST", "/v1/session", {**HTTPS, "Origin": "https://stead.example"}, shown)
-    assert answer.json()["code"] == "foreign-page"
+    assert answer.json()["code"] == "cross-origin"
     answer = ask(STRANGER, "POST", "/v1/session", {**HTTPS, "Origin": URL}, shown)
     assert "Secure" not in answer.headers["Set-Cookie"]
 

@@ -181,9 +181,9 @@ def test_a_browser_shows_a_token_once_and_has_a_cookie(furnished: House) -> None
         assert web.post("/v1/resources/bank/a/b/1", json=A_VM).status_code == 404
         # A page of another address has the browser send the cookie along.
         foreign = web.post("/v1/resources/shop/a/b/2", json=A_VM, headers={"Origin": "http://evil.example"})
-        assert foreign.json()["code"] == "foreign-page"
+        assert foreign.json()["code"] == "cross-origin"
         none = web.post("/v1/resources/shop/a/b/2", json=A_VM, headers={"Origin": ""})
-        assert none.json()["code"] == "foreign-page"
+        assert none.json()["code"] == "cross-origin"
         assert web.delete("/v1/session").status_code == 204
         web.cookies.set("stead_session", cookie.split("=", 1)[1].split(";")[0].strip('"'))
         time.sleep(REFRESH_SECONDS + 0.2)
@@ -204,7 +204,7 @@ def test_a_session_ends_with_its_token(empty: House) -> None:
 def test_a_session_is_not_opened_by_another_page(furnished: House) -> None:
     with furnished.showing({"Origin": "http://evil.example"}) as web:
         answer = web.post("/v1/session", json={"token": furnished.tokens["admin"]})
-    assert answer.json()["code"] == "foreign-page"
+    assert answer.json()["code"] == "cross-origin"
 
 
 def test_a_stream_ends_when_its_token_is_revoked(empty: House) -> None:
@@ -238,7 +238,7 @@ def test_the_journal_says_who(empty: House) -> None:
 def test_whoever_shows_nothing_is_told_how(furnished: House) -> None:
     with furnished.as_(NOBODY) as web:
         said = web.get("/v1/resources").json()
-        assert said["code"] == "not-known"
+        assert said["code"] == "unauthenticated"
         assert web.get("/v1/login").json() == {
             "anonymous_access": False,
             "issuer": None,

@@ -77,7 +77,7 @@ def test_a_nul_is_no_fault(furnished: House, endpoint: str) -> None:
         for role in ("viewer", "admin"):
             with furnished.as_(role) as web:
                 answer = web.request(method, filled, params=query, json=body)
-            if answer.status_code >= 500 and answer.json()["code"] == "fault":
+            if answer.status_code >= 500 and answer.json()["code"] == "internal-error":
                 wrong.append(f"{where} by {role}: {answer.text}")
     assert not wrong
 

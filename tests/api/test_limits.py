@@ -169,7 +169,7 @@ def test_a_caller_has_so_many_changes_a_second(narrow: Cell, client: httpx.Clien
     ]
     refused = [answer for answer in answers if answer.status_code == 429]
     assert 1 <= len(refused) <= 4
-    problem = check(refused[0], "too-often")
+    problem = check(refused[0], "rate-limited")
     assert problem["retry_after"] == int(refused[0].headers["retry-after"]) == 1
     with http(narrow, **{"x-name": "somebody-else"}) as other:
         assert other.post(f"/v1/resources/{ns}x/1", json={"kind": "vm"}).status_code != 429

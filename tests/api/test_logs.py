@@ -110,7 +110,7 @@ async def test_who_cannot_say_says_so(migrated: str, nats_server: Nats, site: Pr
         lane = f"{world.provider}.{world.region}"
         await put(migrated, "/lab/m/g/1", lane)
         await put(migrated, "/lab/berlin/one/gone", LANE, "appinst", "Ready")
-        said = problem(await web.get("/v1/logs/lab/m/g/1"), 503, "agent-away")
+        said = problem(await web.get("/v1/logs/lab/m/g/1"), 503, "agent-unavailable")
         assert lane in said["detail"]
         driver = world.driver()
         async with Bus(nats_server.url, s.cell, agent="a2") as bus, serving(nats_server, s.cell, site):
@@ -123,7 +123,7 @@ async def test_who_cannot_say_says_so(migrated: str, nats_server: Nats, site: Pr
                 async with asyncio.timeout(60):
                     while "away" in (answer := await web.get("/v1/logs/lab/berlin/one/gone")).json()["detail"]:
                         await asyncio.sleep(0.05)
-                assert "not there" in problem(answer, 503, "agent-away")["detail"]
+                assert "not there" in problem(answer, 503, "agent-unavailable")["detail"]
         await driver.close()
 
 

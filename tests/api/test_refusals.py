@@ -164,7 +164,7 @@ def test_a_fault_shows_nothing_of_the_inside(cell: Cell, web: httpx.Client, monk
 
     monkeypatch.setattr(cell.view, "claims", broken)
     answer = web.get("/v1/claims", headers={"X-Request-Id": "mine-2"})
-    said = problem(answer, 500, "fault")
+    said = problem(answer, 500, "internal-error")
     assert said["request_id"] == "mine-2"
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text

@@ -575,7 +575,7 @@ def test_control_by_get_is_not_for_browsers(cell: Cell, web: httpx.Client, ns: s
     mci = group(cell, web, ns, "web", g=1)
     for place in ("", "/vm/g-1"):
         answer = web.get(f"/tumblebug/ns/{ns}/control/mci/web{place}?action=suspend", headers=shows)
-        problem(answer, 403, "foreign-page")
+        problem(answer, 403, "cross-origin")
     assert targets(stands(cell, web, mci))[0] == "Running:1 (R:1/1)"
 
 

@@ -15,7 +15,7 @@ from tests.fuzz.samples import made, own
 from tests.fuzz.spoil import Spoiler
 
 AT_ONCE = 16
-LOAD = (b'"busy"', b'"too-many-streams"', b'"agent-away"')
+LOAD = (b'"busy"', b'"too-many-streams"', b'"agent-unavailable"')
 """The codes of a 503 that are no fault: there is too much at once, or nobody serves the place that is asked about."""
 
 

@@ -49,7 +49,7 @@ def authenticated_caller(access: Access) -> Identify:
             limits.take_unknown(request)
             raise login_failed(str(error)) from None
         except IssuerUnavailable as error:
-            raise ProblemResponse("issuer-away", str(error), retry_after=5) from None
+            raise ProblemResponse("issuer-unavailable", str(error), retry_after=5) from None
 
     return identify
 
@@ -59,12 +59,12 @@ CHALLENGE = {"WWW-Authenticate": 'Bearer realm="stead"'}
 
 def login_required(message: str) -> ProblemResponse:
     """Nobody can tell who asks."""
-    return ProblemResponse("not-known", message, CHALLENGE)
+    return ProblemResponse("unauthenticated", message, CHALLENGE)
 
 
 def login_failed(message: str) -> LoginFailed:
     """Nobody can tell who asks, though they have shown something: the journal is told."""
-    return LoginFailed("not-known", message, CHALLENGE)
+    return LoginFailed("unauthenticated", message, CHALLENGE)
 
 
 def _shown(request: Request) -> str:
@@ -76,7 +76,7 @@ def _shown(request: Request) -> str:
         return given.strip()  # where clients of that dialect put it
     cookie = request.cookies.get(COOKIE, "")
     if cookie and request.method not in SAFE and not same_origin(request):
-        raise ProblemResponse("foreign-page", "a page of another address has sent this")
+        raise ProblemResponse("cross-origin", "a page of another address has sent this")
     return cookie
 
 
@@ -104,7 +104,7 @@ def _from_here(request: Request) -> None:
     """Where nobody is asked, a page of another address must not ask either, nor one that gives itself our name."""
     named = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
     if named not in LOOPBACK or (request.headers.get("origin") and not same_origin(request)):
-        raise ProblemResponse("foreign-page", "a page of another address has sent this")
+        raise ProblemResponse("cross-origin", "a page of another address has sent this")
 
 
 def _may_see(request: Request, caller: Caller, namespace: str) -> bool:

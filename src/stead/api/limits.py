@@ -280,7 +280,7 @@ def _replay(messages: Iterable[Message], receive: Receive) -> Receive:
 
 
 def _rate_limited(message: str, wait: float) -> ProblemResponse:
-    return ProblemResponse("too-often", message, retry_after=max(1, math.ceil(wait)))
+    return ProblemResponse("rate-limited", message, retry_after=max(1, math.ceil(wait)))
 
 
 def _on_leaving(request: Request, leave: Callable[[], None]) -> None:

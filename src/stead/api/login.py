@@ -101,7 +101,7 @@ async def begin_session(
 ) -> Whoami:
     """For browsers: show a token once, and get a cookie that stands for it."""
     if not same_origin(request):
-        raise ProblemResponse("foreign-page", "a page of another address has sent this")
+        raise ProblemResponse("cross-origin", "a page of another address has sent this")
     return await _open(_needed(application.access), body.token, request, response)
 
 
@@ -196,7 +196,7 @@ async def _open(access: Access, token: str, request: Request, response: Response
         limits.take_unknown(request)
         raise login_failed(str(error)) from None
     except IssuerUnavailable as error:
-        raise ProblemResponse("issuer-away", str(error), retry_after=5) from None
+        raise ProblemResponse("issuer-unavailable", str(error), retry_after=5) from None
     response.set_cookie(COOKIE, secret, httponly=True, secure=_secure(request), samesite="lax", path="/")
     return shown(caller)
 
@@ -216,7 +216,9 @@ async def _exchanged(oidc: OidcVerifier, code: str, verifier: str, back: str) ->
             answer = await http.post(endpoint, data=asked)
         said = answer.json() if answer.status_code == 200 else {}
     except (httpx.HTTPError, ValueError):
-        raise ProblemResponse("issuer-away", "the issuer does not answer as it should", retry_after=5) from None
+        raise ProblemResponse(
+            "issuer-unavailable", "the issuer does not answer as it should", retry_after=5
+        ) from None
     token = said.get("id_token") if isinstance(said, dict) else None
     if not isinstance(token, str):
         raise login_failed("the issuer did not say who you are")
@@ -227,7 +229,7 @@ async def _found(oidc: OidcVerifier) -> dict[str, str]:
     try:
         return {name: str(value) for name, value in (await oidc.discovered()).items()}
     except IssuerUnavailable as error:
-        raise ProblemResponse("issuer-away", str(error), retry_after=5) from None
+        raise ProblemResponse("issuer-unavailable", str(error), retry_after=5) from None
 
 
 def _flow(request: Request) -> dict[str, str]:

@@ -28,5 +28,5 @@ async def read_logs(
     if found is None:
         raise ProblemResponse("not-found", f"there is nothing at /{path}")
     if isinstance(found, LogUnavailable):
-        raise ProblemResponse("agent-away" if found.away else "no-logs", found.says)
+        raise ProblemResponse("agent-unavailable" if found.away else "no-logs", found.says)
     return found

@@ -23,9 +23,9 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "not-permitted": (403, "The policies do not permit it"),
     "lane-not-allowed": (403, "The namespace may not use the lane"),
     "lane-not-served": (409, "No agent has ever served the lane"),
-    "not-known": (401, "Nobody can tell who asks"),
-    "foreign-page": (403, "A page of another address has sent this"),
-    "issuer-away": (503, "The issuer of logins does not answer"),
+    "unauthenticated": (401, "Nobody can tell who asks"),
+    "cross-origin": (403, "A page of another address has sent this"),
+    "issuer-unavailable": (503, "The issuer of logins does not answer"),
     "unknown-action": (422, "There is no such action"),
     "needs-reason": (422, "Force needs a reason"),
     "not-forceable": (422, "The action cannot be forced"),
@@ -34,7 +34,7 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "has-identity": (409, "There is an agent of that name"),
     "no-identities": (409, "The cell gives no identities out"),
     "no-logs": (409, "It keeps no logs"),
-    "agent-away": (503, "The agent of the place does not answer"),
+    "agent-unavailable": (503, "The agent of the place does not answer"),
     "not-a-lifecycle": (422, "The document is no lifecycle"),
     "not-sound": (422, "The lifecycle is not sound"),
     "not-safe": (422, "The lifecycle leads to what must not be"),
@@ -54,11 +54,11 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "too-slow": (408, "The body did not arrive in time"),
     "address-too-long": (414, "The address is too long"),
     "headers-too-large": (431, "The headers are too large"),
-    "too-often": (429, "There are too many requests of this caller or in this namespace"),
+    "rate-limited": (429, "There are too many requests of this caller or in this namespace"),
     "too-many-streams": (429, "There are too many streams of events"),
     "busy": (503, "There are too many requests at once"),
     "unavailable": (503, "The database cannot be reached"),
-    "fault": (500, "Something went wrong here"),
+    "internal-error": (500, "Something went wrong here"),
 }
 """Every problem there is: its code, status and title."""
 
@@ -164,17 +164,17 @@ HELP: Mapping[str, CodeHelp] = {
         "`expect_agent` in the body.",
         "when an agent serves the lane",
     ),
-    "not-known": CodeHelp(
+    "unauthenticated": CodeHelp(
         "The request shows no token and no login, or one that is expired, revoked or of another server.",
         "`stead login`, or give a token: in `STEAD_TOKEN`, or as `Authorization: Bearer`.",
         "with a token",
     ),
-    "foreign-page": CodeHelp(
+    "cross-origin": CodeHelp(
         "A browser has sent the cookie of a login along with a change that a page of another address asks for.",
         "Nothing: it is refused so that no page can act in your name. Programs show a token instead of a cookie.",
         "no",
     ),
-    "issuer-away": CodeHelp(
+    "issuer-unavailable": CodeHelp(
         "The token is of an issuer whose keys cannot be read now.",
         "Try again; the server's log says what is wrong with the issuer.",
         "yes",
@@ -219,7 +219,7 @@ HELP: Mapping[str, CodeHelp] = {
         "Ask for the logs of an app at a site whose driver has them.",
         "no",
     ),
-    "agent-away": CodeHelp(
+    "agent-unavailable": CodeHelp(
         "What was asked for is known at the place alone, and nobody who serves it answers, or can say it now.",
         "Wait until the agent is back; `stead lane list` says who serves a lane, and when it was last heard of.",
         "yes",
@@ -323,7 +323,7 @@ HELP: Mapping[str, CodeHelp] = {
         "Send fewer, or shorter ones.",
         "no",
     ),
-    "too-often": CodeHelp(
+    "rate-limited": CodeHelp(
         "The caller, or all callers of a namespace together, ask more often than `--rate` allows; or the caller has "
         "too many requests in hand. Nothing was done.",
         "Wait as long as `retry_after` says; the client does so by itself.",
@@ -344,7 +344,7 @@ HELP: Mapping[str, CodeHelp] = {
         "Send the same request with the same idempotency key: it is accepted once.",
         "yes",
     ),
-    "fault": CodeHelp(
+    "internal-error": CodeHelp(
         "A fault of the server. What it was stands in its log, under `request_id`.",
         "Send the same request under the same idempotency key; report it if it comes again.",
         "yes",

@@ -195,7 +195,9 @@ def install(app: FastAPI, refusals: RejectionLog) -> None:
     @app.exception_handler(Exception)
     async def _(request: Request, error: Exception) -> Response:
         log.error("request %s failed: %r", request_id(request), error)
-        answer = respond(request, ProblemResponse("fault", "it is in the server's log, under the request's id"))
+        answer = respond(
+            request, ProblemResponse("internal-error", "it is in the server's log, under the request's id")
+        )
         answer.headers["X-Request-Id"] = request_id(request)  # no middleware sees this answer any more
         return answer
 

@@ -24,7 +24,7 @@ MAX_LINES_A_MINUTE = 30
 MINUTE = 60.0
 MAX_MESSAGE_CHARS = 300
 """Characters of what is told of a login."""
-NOT_KNOWN = "not-known"
+UNAUTHENTICATED = "unauthenticated"
 MANY = "many"
 """Instead of what was refused, and of where it came from, where there was too much of it."""
 CELL = "/"
@@ -56,7 +56,7 @@ class RejectionLog:
         if not self._fits("", (here.address if here else "", says)):
             current_origin.set(Origin(MANY, ""))
             says = f"{MAX_LINES_A_MINUTE} different ones failed within a minute: others are counted here"
-        await self._tell(CELL, "session", "", "login", Actor.USER, "", [{"code": NOT_KNOWN, "message": says}])
+        await self._tell(CELL, "session", "", "login", Actor.USER, "", [{"code": UNAUTHENTICATED, "message": says}])
 
     async def _tell(
         self, path: str, kind: str, principal: str, word: str, actor: str, state: str, reasons: list[dict[str, str]]

@@ -62,7 +62,7 @@ async def not_from_a_page(request: Request) -> None:
     """A GET that changes something is for programs: a browser sends one for any page that has a picture of it."""
     if BROWSER in request.headers or (COOKIE in request.cookies and "authorization" not in request.headers):
         message = "a browser has sent this: from there, POST to /tumblebug/ns/{nsId}/mci/{mciId}"
-        raise ProblemResponse("foreign-page", message)
+        raise ProblemResponse("cross-origin", message)
 
 
 routes = router("tumblebug", "/tumblebug/ns/{nsId}")

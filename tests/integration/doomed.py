@@ -160,11 +160,11 @@ class Fate:
                 return await publish(client, subject, payload, *rest, **options)
             word = json.loads(payload)["t"]
             send = partial(publish, client, subject, payload, *rest, **options)
-            return await self.write(f"say {word}", send, client.flush, word in BESIDE["detail"])
+            return await self.write(f"say {word}", send, client.flush, word in BESIDE["word"])
 
         async def acknowledged(delivery: Delivery[Any]) -> None:
             word, flush = type(delivery.message).__struct_config__.tag, delivery._link.client().flush
-            await self.write(f"acknowledge {word}", partial(ack, delivery), flush, word in BESIDE["detail"])
+            await self.write(f"acknowledge {word}", partial(ack, delivery), flush, word in BESIDE["word"])
 
         setattr(Client, "publish", published)  # noqa: B010
         setattr(Delivery, "ack", acknowledged)  # noqa: B010

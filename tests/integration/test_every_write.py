@@ -71,7 +71,7 @@ class Life:
         """The whole story, with one death or none; answers with what was written from the request on."""
         ground = self.ground
         pair = {"controller": await ground.controller(), "agent": await ground.agent()}
-        await pair["agent"].told_all.wait()
+        await ground.soon(pair["agent"].told_all.wait(), "full state")
         for action, state in self.story.before.items():
             await self.prepare(pair["controller"], action, state)
         if self.story.slow:

@@ -32,7 +32,7 @@ class Rack:
         async with Store.open(self.ground.dsn, connections=1) as store:
             await store.hosts.put("h1", self.ground.lane, {}, None)
         controller, agent = await self.ground.controller(), await self.ground.agent()
-        await agent.told_all.wait()
+        await self.ground.soon(agent.told_all.wait(), "full state")
         await self.ask(controller, "create", spec=terms(0, 1000))
         await self.until("ACTIVE")
         return controller

@@ -25,7 +25,14 @@ def engine_without_bus(
     *,
     entry: Authenticator | None = None,
     publisher: CommitHook = sent_nowhere,
+    follows_commits: bool = True,
 ) -> Engine:
-    """Assemble an engine whose bus is away; orders go to the publisher."""
+    """Assemble an engine whose bus is away; orders go to the publisher.
+
+    Without `follows_commits`, a test makes the controller's steps itself: none runs beside it in the background.
+    """
     away = Bus("nats://127.0.0.1:1", "none")
-    return assemble_engine(store, away, kinds, clock, entry=entry, publisher=publisher)
+    engine = assemble_engine(store, away, kinds, clock, entry=entry, publisher=publisher)
+    if not follows_commits:
+        engine.controller.executor._commit_hooks.remove(engine.controller._begin)
+    return engine

@@ -43,7 +43,7 @@ class Hand:
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
-        one = engine_without_bus(self.store)
+        one = engine_without_bus(self.store, follows_commits=False)
         self.custody, self.executor = one.controller.custody, one.controller.executor
         self.service, self.reader = replace(one.application, served=None), one.application.reader
 

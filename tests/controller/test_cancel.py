@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,9 +12,10 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.request import Accepted, NotFound
-from stead.controller.execution.transition import Applied
+from stead.controller.execution.transition import Applied, TransitionInput
+from stead.controller.steps import lease_spec as terms_of
 from stead.lifecycle.decision import Code, Rejection
-from stead.lifecycle.events import Request
+from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
 from stead.lifecycle.snapshot import OnFailure, Phase
 from tests.action_requests import cancel, requested
@@ -209,9 +211,12 @@ async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: 
     async with engine(migrated) as e:
         await e.store.hosts.put("h1", "rack.a", {}, None)
         await begun(e, "create", "/ns/lease", "lease", spec=terms(100, 1000))
-        async with asyncio.timeout(60):
-            while (await e.store.resources.read_states(["/ns/lease"]))["/ns/lease"][1] != "PENDING":
-                await asyncio.sleep(0.01)
+        row = await e.store.resources.read("/ns/lease")
+        assert row is not None
+        booked = terms_of.read(row.spec).booked()
+        assert await e.store.leases.book("/ns/lease", row.snapshot.fence.counter, booked, time.time()) is True
+        done_creating = Report(Trigger.SUCCEEDED, row.snapshot.fence, actor=Actor.CONTROLLER)
+        await e.executor.apply([TransitionInput("/ns/lease", done_creating)])
         id = await begun(e, "delete", "/ns/lease", "lease")
         assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].message
 

@@ -39,7 +39,9 @@ class Engine:
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        one = engine_without_bus(self.store, clock=lambda: self.now, publisher=self.send).controller
+        one = engine_without_bus(
+            self.store, clock=lambda: self.now, publisher=self.send, follows_commits=False
+        ).controller
         self.executor, self.admission, self.custody, self.clock = one.executor, one.admission, one.custody, one.clock
 
     async def send(self, written: CommitResult) -> None:

@@ -37,7 +37,7 @@ class House:
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        one = engine_without_bus(self.store, clock=lambda: time.time() + self.now)
+        one = engine_without_bus(self.store, clock=lambda: time.time() + self.now, follows_commits=False)
         self.executor, self.admission = one.controller.executor, one.controller.admission
         self.custody, self.view = one.controller.custody, one.application.reader
 
